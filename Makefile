@@ -1,0 +1,98 @@
+# `make` lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Queries are checked against the committed .sqlx. A DATABASE_URL from the user's shell would send the macros of our
+# dependencies to that database instead, so no build sees it.
+CARGO := env -u DATABASE_URL SQLX_OFFLINE=true cargo
+APALIS_MIGRATIONS = $$($(CARGO) metadata --format-version 1 --locked | \
+	grep -o '[^"]*/apalis-postgres-[^"/]*/Cargo.toml' | head -n 1 | xargs dirname)/migrations
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-14s %s\n", $$1, $$2 }'
+
+# --- Run ---
+
+.PHONY: setup
+setup: ## Install what building and testing needs (Debian, Ubuntu)
+	@scripts/setup
+
+.PHONY: build
+build: ## Build the release binaries
+	$(CARGO) build --release --workspace --locked
+
+.PHONY: demo
+demo: setup ## From nothing to filled marts, on a PostgreSQL of its own
+	$(CARGO) build --release --locked -p vitrina
+	"$${CARGO_TARGET_DIR:-target}/release/vitrina" demo
+
+.PHONY: up
+up: ## Start everything with docker compose
+	docker compose up -d --build --wait
+
+.PHONY: down
+down: ## Stop everything that `make up` started
+	docker compose down
+
+.PHONY: migrate-db
+migrate-db: ## Apply the migrations to the database of `make up`
+	docker compose run --rm migrate
+
+.PHONY: logs
+logs: ## Follow the logs of `make up`
+	docker compose logs -f
+
+# --- Check ---
+
+.PHONY: fmt
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+.PHONY: lint
+lint: ## Check formatting, lints and documentation
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace --document-private-items --locked
+
+.PHONY: test
+test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL
+	@$(MAKE) --no-print-directory lint
+	scripts/with-postgres $(CARGO) test --workspace --locked
+	@echo "all tests passed"
+
+.PHONY: deny
+deny: ## Check licences and advisories of the dependencies
+	@if cargo deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
+	else echo "cargo-deny is not installed, nothing was checked: cargo install --locked cargo-deny"; fi
+
+.PHONY: schemathesis
+schemathesis: setup ## Try the API with generated requests against its OpenAPI description
+	@scripts/setup schemathesis
+	scripts/schemathesis
+
+.PHONY: bench-api
+bench-api: ## Measure the API's throughput
+	@scripts/setup bench
+	bench/api
+
+# --- Maintain ---
+
+.PHONY: sqlx-prepare
+sqlx-prepare: ## Write .sqlx anew after a query or a migration has changed
+	scripts/with-postgres $(MAKE) --no-print-directory sqlx-cache
+
+# The migrations are applied without our program, which does not build while a query is missing from .sqlx.
+.PHONY: sqlx-cache
+sqlx-cache:
+	for migration in "$(APALIS_MIGRATIONS)"/*.sql migrations/*.sql migrations/repeatable/*.sql; do \
+		psql --no-psqlrc --quiet --single-transaction --set ON_ERROR_STOP=1 \
+			--file "$$migration" "$$VITRINA_TEST_DATABASE_URL" >/dev/null; \
+	done
+	rm -rf target/sqlx-cache && mkdir -p target/sqlx-cache
+	find shared api worker cli -name '*.rs' -exec touch {} +
+	env -u DATABASE_URL SQLX_OFFLINE=false SQLX_OFFLINE_DIR="$$PWD/target/sqlx-cache" \
+		VITRINA_SQLX_URL="$$VITRINA_TEST_DATABASE_URL" cargo check --workspace --all-targets --locked
+	rm -rf .sqlx && mv target/sqlx-cache .sqlx

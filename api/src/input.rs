@@ -1,0 +1,155 @@
+//! Reading what clients send: every refusal says what is wrong and what would be right.
+
+use std::{collections::BTreeMap, fmt::Display, str::FromStr};
+
+use salvo::{Request, http::header};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+use vitrina_shared::domain::{PipelineRef, RunId};
+
+use crate::problem::{ApiError, ApiResult, FieldError, unreadable};
+
+/// Reads a JSON body. 415 not declared as JSON, 413 too large, 400 not JSON, 422 JSON of another shape.
+pub async fn json<T: DeserializeOwned>(req: &mut Request, limit: usize) -> ApiResult<T> {
+    let is_json = req.content_type().is_some_and(|mime| {
+        mime.type_() == "application"
+            && (mime.subtype() == "json" || mime.suffix().is_some_and(|suffix| suffix == "json"))
+    });
+    if !is_json {
+        return Err(ApiError::NotJsonType);
+    }
+    let body = req.payload_with_max_size(limit).await.map_err(|error| unreadable(&error, limit))?;
+    parse(body)
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_data() {
+            ApiError::invalid(if path == "." { String::new() } else { path }, without_place(&inner))
+        } else {
+            ApiError::NotJson(inner.to_string())
+        }
+    })?;
+    deserializer.end().map_err(|error| ApiError::NotJson(error.to_string()))?;
+    Ok(value)
+}
+
+/// The field's path says where; line and column of the body would only distract.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+/// The query parameters of a request: each is read once by name, what is left over is refused.
+pub struct Query {
+    values: BTreeMap<String, String>,
+    wrong: Vec<FieldError>,
+}
+
+impl Query {
+    /// Takes the request's parameters; repeating one is refused.
+    pub fn of(req: &Request) -> Self {
+        let mut wrong = Vec::new();
+        let mut values = BTreeMap::new();
+        for (name, all) in req.queries().iter_all() {
+            if let [value] = &all[..] {
+                values.insert(name.clone(), value.clone());
+            } else {
+                wrong.push(FieldError { field: name.clone(), message: "give this parameter once".to_owned() });
+            }
+        }
+        Self { values, wrong }
+    }
+
+    /// Reads a parameter that may be absent.
+    pub fn take<T: FromStr<Err: Display>>(&mut self, name: &str) -> Option<T> {
+        let value = self.values.remove(name)?;
+        value.parse().map_err(|error| self.refuse(name, format!("{error}"))).ok()
+    }
+
+    /// Reads a parameter as it stands.
+    pub fn take_text(&mut self, name: &str) -> Option<String> {
+        self.values.remove(name)
+    }
+
+    /// Reads `true` or `false`.
+    pub fn take_bool(&mut self, name: &str) -> Option<bool> {
+        match self.values.remove(name)?.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                self.refuse(name, "takes true or false".to_owned());
+                None
+            }
+        }
+    }
+
+    /// Reads how many items a page has, 50 unless told, 200 at most.
+    pub fn take_limit(&mut self) -> i64 {
+        let Some(value) = self.values.remove("limit") else { return 50 };
+        match value.parse() {
+            Ok(limit @ 1..=200) => limit,
+            _ => {
+                self.refuse("limit", "takes a whole number from 1 to 200".to_owned());
+                50
+            }
+        }
+    }
+
+    fn refuse(&mut self, name: &str, message: String) {
+        self.wrong.push(FieldError { field: name.to_owned(), message });
+    }
+
+    /// Refuses parameters that nobody read, and everything that was wrong before.
+    pub fn finish(mut self) -> ApiResult<()> {
+        for name in std::mem::take(&mut self.values).into_keys() {
+            self.refuse(&name, "there is no such parameter here".to_owned());
+        }
+        if self.wrong.is_empty() { Ok(()) } else { Err(ApiError::Invalid(self.wrong)) }
+    }
+}
+
+/// The pipeline that the path names.
+pub fn pipeline(req: &Request) -> PipelineRef {
+    let Ok(pipeline) = req.param::<String>("p").unwrap_or_default().parse();
+    pipeline
+}
+
+/// The run that the path names.
+pub fn run(req: &Request) -> ApiResult<RunId> {
+    let text = req.param::<String>("id").unwrap_or_default();
+    Uuid::try_parse(&text).map(RunId).map_err(|_| ApiError::NotFound(format!("there is no run `{text}`")))
+}
+
+/// A header's text, if it is there.
+pub fn header<'a>(req: &'a Request, name: &str) -> ApiResult<Option<&'a str>> {
+    let Some(value) = req.headers().get(name) else { return Ok(None) };
+    value
+        .to_str()
+        .map(Some)
+        .map_err(|_| ApiError::BadRequest(format!("header {name} has characters that are not ASCII")))
+}
+
+/// The client's `Idempotency-Key`.
+pub fn idempotency_key(req: &Request) -> ApiResult<Option<String>> {
+    let Some(key) = header(req, "idempotency-key")? else { return Ok(None) };
+    if (1..=200).contains(&key.len()) {
+        Ok(Some(key.to_owned()))
+    } else {
+        Err(ApiError::invalid("Idempotency-Key", "takes 1 to 200 characters"))
+    }
+}
+
+/// The versions that `If-Match` allows; `None` for any.
+pub fn if_match(req: &Request) -> ApiResult<Option<Vec<i64>>> {
+    let Some(text) = header(req, header::IF_MATCH.as_str())? else { return Ok(None) };
+    if text.trim() == "*" {
+        return Ok(None);
+    }
+    // A tag that is none of ours matches nothing; it is stale, not malformed.
+    let version = |tag: &str| tag.trim().trim_start_matches("W/").trim_matches('"').parse().ok();
+    Ok(Some(text.split(',').filter_map(version).collect()))
+}

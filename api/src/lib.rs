@@ -1,0 +1,19 @@
+//! The control plane: writes what should happen, shows what did, and executes nothing.
+//!
+//! Read `router` first: it is the table of all routes. A request passes `middleware` (request id, limits, roles), a
+//! handler of `routes` that is thin, `vitrina_shared::lifecycle` or `configuration` which does the work in one
+//! transaction, and comes back as a `views` struct or a `problem`.
+
+mod app;
+mod input;
+mod middleware;
+mod openapi;
+mod problem;
+mod router;
+mod routes;
+mod server;
+mod views;
+
+pub use app::App;
+pub use openapi::document as openapi_document;
+pub use server::{ServeError, Server};

@@ -1,0 +1,9 @@
+//! What every request passes before its handler, outermost first.
+
+mod limits;
+mod request_context;
+mod roles;
+
+pub use limits::{InFlight, Timeout};
+pub use request_context::{RequestContext, RequestId};
+pub use roles::{Actor, Requires};

@@ -1,0 +1,43 @@
+//! A bound on requests at once, and on the time each may take.
+
+use std::{sync::Arc, time::Duration};
+
+use salvo::{Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait};
+use tokio::sync::Semaphore;
+
+use crate::problem::ApiError;
+
+/// Refuses requests beyond a number at once: a queue of them would only end in time-outs.
+pub struct InFlight(Arc<Semaphore>);
+
+impl InFlight {
+    /// Room for `most` requests.
+    pub fn new(most: usize) -> Self {
+        Self(Arc::new(Semaphore::new(most)))
+    }
+}
+
+#[async_trait]
+impl Handler for InFlight {
+    async fn handle(&self, req: &mut Request, depot: &mut Depot, res: &mut Response, ctrl: &mut FlowCtrl) {
+        let Ok(_room) = self.0.try_acquire() else {
+            ApiError::TooMany("the API has as many requests as it takes at once").write(req, depot, res).await;
+            ctrl.skip_rest();
+            return;
+        };
+        ctrl.call_next(req, depot, res).await;
+    }
+}
+
+/// Ends requests that take too long. What they had begun in the database is rolled back.
+pub struct Timeout(pub Duration);
+
+#[async_trait]
+impl Handler for Timeout {
+    async fn handle(&self, req: &mut Request, depot: &mut Depot, res: &mut Response, ctrl: &mut FlowCtrl) {
+        if tokio::time::timeout(self.0, ctrl.call_next(req, depot, res)).await.is_err() {
+            ApiError::TimedOut(self.0.as_secs()).write(req, depot, res).await;
+            ctrl.skip_rest();
+        }
+    }
+}

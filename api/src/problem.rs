@@ -1,0 +1,264 @@
+//! Every error a client can get, as RFC 9457 problems: one table maps them to the wire.
+//!
+//! Internals are logged and never shown.
+
+use std::sync::Arc;
+
+use salvo::{
+    Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait,
+    http::{HeaderValue, ParseError, Problem, ResBody, StatusCode, header},
+    oapi::{Components, Content, EndpointOutRegister, Operation, Response as ResponseDoc, ToSchema},
+};
+use serde::Serialize;
+use vitrina_shared::{
+    configuration::ConfigurationError,
+    database,
+    domain::{self, PipelineRef, RunId},
+    jobs::EnqueueError,
+    lifecycle::LifecycleError,
+};
+
+/// What went wrong with one field.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct FieldError {
+    /// Path of the field, for instance `tasks[1].body`.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl From<domain::Problem> for FieldError {
+    fn from(problem: domain::Problem) -> Self {
+        Self { field: problem.field, message: problem.message }
+    }
+}
+
+/// The members that we add to a problem.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[salvo(schema(name = "ProblemErrors"))]
+pub struct Extensions {
+    /// All wrong fields at once; empty where the problem is not about fields.
+    pub errors: Vec<FieldError>,
+}
+
+/// An answer other than success.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    #[error("the body is not JSON: {0}")]
+    NotJson(String),
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("send `Authorization: Bearer <token>` with a token of this deployment")]
+    Unauthorized,
+    #[error("token `{name}` has the role {has}; this needs {needs}")]
+    Forbidden { name: Arc<str>, has: &'static str, needs: &'static str },
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    IllegalState(String),
+    #[error("{0}")]
+    Conflict(String),
+    #[error("{0}")]
+    StaleVersion(String),
+    #[error("the body has more than {0} bytes")]
+    TooLarge(usize),
+    #[error("send the body as `Content-Type: application/json`")]
+    NotJsonType,
+    #[error("{} field(s) are wrong", .0.len())]
+    Invalid(Vec<FieldError>),
+    #[error("{0}: try again in a second")]
+    TooMany(&'static str),
+    #[error("{0} is not part of this version")]
+    NotYet(&'static str),
+    #[error("the database is away; nothing was changed, try again in a moment")]
+    DatabaseAway,
+    #[error("the database lacks {0} migration(s): run `vitrina migrate`")]
+    NotMigrated(usize),
+    #[error("the answer took longer than {0} seconds")]
+    TimedOut(u64),
+    #[error("something went wrong on our side; the log has it under this answer's X-Request-Id")]
+    Internal(String),
+}
+
+/// What a handler returns.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+impl ApiError {
+    /// A failure whose details are for the log.
+    pub fn internal(details: impl ToString) -> Self {
+        Self::Internal(details.to_string())
+    }
+
+    /// No such pipeline.
+    pub fn no_pipeline(pipeline: &PipelineRef) -> Self {
+        LifecycleError::NoPipeline(pipeline.clone()).into()
+    }
+
+    /// No such run.
+    pub fn no_run(run: RunId) -> Self {
+        LifecycleError::NoRun(run).into()
+    }
+
+    /// One wrong field.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+
+    /// Status, the last part of the type's URN, and title.
+    fn wire(&self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::NotJson(_) => (StatusCode::BAD_REQUEST, "not-json", "The body is not JSON"),
+            Self::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad-request", "The request cannot be read"),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized", "A token is needed"),
+            Self::Forbidden { .. } => (StatusCode::FORBIDDEN, "forbidden", "The token's role is not enough"),
+            Self::NotFound(_) => (StatusCode::NOT_FOUND, "not-found", "There is no such thing"),
+            Self::IllegalState(_) => (StatusCode::CONFLICT, "illegal-state", "Not in this state"),
+            Self::Conflict(_) => (StatusCode::CONFLICT, "conflict", "It conflicts with what is there"),
+            Self::StaleVersion(_) => (StatusCode::PRECONDITION_FAILED, "stale-version", "It was changed meanwhile"),
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The body is too large"),
+            Self::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json-type", "The body must be JSON"),
+            Self::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid", "Some fields are wrong"),
+            Self::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many", "Too much at once"),
+            Self::NotYet(_) => (StatusCode::NOT_IMPLEMENTED, "not-yet", "Not in this version"),
+            Self::DatabaseAway => (StatusCode::SERVICE_UNAVAILABLE, "database-away", "The database is away"),
+            Self::NotMigrated(_) => (StatusCode::SERVICE_UNAVAILABLE, "not-migrated", "The database is not migrated"),
+            Self::TimedOut(_) => (StatusCode::SERVICE_UNAVAILABLE, "timed-out", "It took too long"),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Our fault"),
+        }
+    }
+
+    fn into_problem(self, instance: &str) -> Problem<Extensions> {
+        let (status, kind, title) = self.wire();
+        let detail = self.to_string();
+        let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
+        Problem::new(status)
+            .kind(format!("urn:vitrina:problem:{kind}"))
+            .title(title)
+            .detail(detail)
+            .instance(instance)
+            .with_extensions(Extensions { errors })
+    }
+}
+
+#[async_trait]
+impl Writer for ApiError {
+    async fn write(self, req: &mut Request, _depot: &mut Depot, res: &mut Response) {
+        match &self {
+            Self::Internal(details) => tracing::error!(error = details, "request failed"),
+            Self::DatabaseAway => tracing::warn!("the database is away"),
+            _ => {}
+        }
+        add_headers(&self, res);
+        res.render(self.into_problem(req.uri().path()));
+    }
+}
+
+fn add_headers(error: &ApiError, res: &mut Response) {
+    if matches!(error, ApiError::Unauthorized) {
+        res.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if matches!(error, ApiError::TooMany(_) | ApiError::DatabaseAway | ApiError::TimedOut(_)) {
+        res.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+}
+
+/// Documents every problem; an endpoint's `status_codes` keeps those that it can answer.
+impl EndpointOutRegister for ApiError {
+    fn register(components: &mut Components, operation: &mut Operation) {
+        let schema = Problem::<Extensions>::to_schema(components);
+        for (status, description) in [
+            ("400", "The request or its JSON cannot be read"),
+            ("401", "A token is needed"),
+            ("403", "The token's role is not enough"),
+            ("404", "There is no such thing"),
+            ("409", "The state forbids it, or it conflicts with what is there"),
+            ("412", "If-Match is stale"),
+            ("413", "The body is too large"),
+            ("415", "The body must be JSON"),
+            ("422", "Some fields are wrong"),
+            ("429", "Too much at once"),
+            ("500", "Our fault"),
+            ("501", "Not in this version"),
+            ("503", "The database is away, or it took too long"),
+        ] {
+            let response =
+                ResponseDoc::new(description).add_content("application/problem+json", Content::new(schema.clone()));
+            operation.responses.insert(status, response);
+        }
+    }
+}
+
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        // 57014: our own statement time-out, on a query or a lock that took too long.
+        let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
+        if database::is_away(&error) || matches!(code.as_deref(), Some("57014" | "55P03")) {
+            tracing::warn!(error = %error, "the database did not answer");
+            Self::DatabaseAway
+        } else {
+            Self::internal(error)
+        }
+    }
+}
+
+impl From<LifecycleError> for ApiError {
+    fn from(error: LifecycleError) -> Self {
+        match error {
+            LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::NotFound(error.to_string()),
+            LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
+            LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
+            LifecycleError::Enqueue(error) => Self::internal(error),
+        }
+    }
+}
+
+impl From<ConfigurationError> for ApiError {
+    fn from(error: ConfigurationError) -> Self {
+        match error {
+            ConfigurationError::NoPipeline(_) => Self::NotFound(error.to_string()),
+            ConfigurationError::NameTaken(_) => Self::Conflict(error.to_string()),
+            ConfigurationError::Busy { .. } => Self::IllegalState(error.to_string()),
+            ConfigurationError::VersionChanged(_) => Self::StaleVersion(error.to_string()),
+            ConfigurationError::TargetNotAllowed(_) => Self::invalid("target_table", error.to_string()),
+            ConfigurationError::Lifecycle(error) => error.into(),
+            ConfigurationError::Database(error) => error.into(),
+        }
+    }
+}
+
+/// Answers what salvo itself refuses (no route, wrong method, unreadable request) as problems too.
+pub struct Fallback;
+
+#[async_trait]
+impl Handler for Fallback {
+    async fn handle(&self, req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
+        let status = res.status_code.unwrap_or(StatusCode::NOT_FOUND);
+        let unwritten = res.body.is_none() || res.body.is_error();
+        if !unwritten || !(status.is_client_error() || status.is_server_error()) {
+            return;
+        }
+        let title = status.canonical_reason().unwrap_or("Error");
+        let detail = match (status, &res.body) {
+            (StatusCode::NOT_FOUND, _) => "no route has this path; /docs lists them all".to_owned(),
+            (StatusCode::METHOD_NOT_ALLOWED, _) => "the path is right, the method is not; see `Allow`".to_owned(),
+            (_, ResBody::Error(error)) => error.brief.clone(),
+            (_, _) => title.to_owned(),
+        };
+        let kind = title.to_lowercase().replace(' ', "-");
+        let problem = Problem::new(status)
+            .kind(format!("urn:vitrina:problem:{kind}"))
+            .detail(detail)
+            .instance(req.uri().path())
+            .with_extensions(Extensions::default());
+        res.render(problem);
+    }
+}
+
+/// Why a body could not be read, for the client.
+pub fn unreadable(error: &ParseError, limit: usize) -> ApiError {
+    if matches!(error, ParseError::PayloadTooLarge) {
+        ApiError::TooLarge(limit)
+    } else {
+        ApiError::BadRequest("the body could not be read to its end".to_owned())
+    }
+}

@@ -1,0 +1,77 @@
+//! The table of all routes, with the role that each needs.
+
+use std::{sync::Arc, time::Duration};
+
+use salvo::{Router, Service, catch_panic::CatchPanic, catcher::Catcher, oapi::swagger_ui::SwaggerUi};
+use vitrina_shared::config::Role::{Admin, Operator, Viewer};
+
+use crate::{
+    app::App,
+    middleware::{InFlight, RequestContext, Requires, Timeout},
+    openapi,
+    problem::Fallback,
+    routes::{events, later, ops, pipelines, runs, targets, transforms, workers},
+};
+
+/// The whole API as a service.
+pub fn service(app: &Arc<App>) -> Service {
+    let timeout = Duration::from_secs(app.config.request_timeout.as_secs().max(1));
+    let limited = Router::new()
+        .hoop(InFlight::new(app.config.max_in_flight))
+        .hoop(Timeout(timeout))
+        .push(ops::router())
+        .push(Router::with_path("api/v1").push(ops::router()))
+        .push(api());
+    // A stream of events lives as long as its client does.
+    let streams =
+        Router::with_path("api/v1").push(Router::with_path("events").hoop(Requires(Viewer)).get(events::follow));
+    let docs = SwaggerUi::new("/openapi.json").title("Vitrina API");
+    let root = Router::new()
+        .hoop(CatchPanic::new())
+        .push(limited)
+        .push(streams)
+        .push(Router::with_path("openapi.json").get(openapi::Document))
+        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document))
+        .push(docs.clone().into_router("docs"))
+        .push(docs.into_router("api/v1/docs"));
+    Service::new(root).hoop(RequestContext(app.clone())).catcher(Catcher::new(Fallback))
+}
+
+/// Everything under `/api/v1` that needs a role.
+fn api() -> Router {
+    let read = Router::new()
+        .hoop(Requires(Viewer))
+        .push(Router::with_path("pipelines").get(pipelines::list))
+        .push(Router::with_path("pipelines/{p}").get(pipelines::show))
+        .push(Router::with_path("pipelines/{p}/status").get(pipelines::status))
+        .push(Router::with_path("pipelines/{p}/state").get(pipelines::checkpoint))
+        .push(Router::with_path("pipelines/{p}/runs").get(runs::list))
+        .push(Router::with_path("pipelines/{p}/dead-letters").get(later::dead_letters))
+        .push(Router::with_path("runs/{id}").get(runs::show))
+        .push(Router::with_path("reports/{id}").get(later::report))
+        .push(Router::with_path("targets").get(targets::list))
+        .push(Router::with_path("transforms").get(transforms::list))
+        .push(Router::with_path("workers").get(workers::list));
+    let operate = Router::new()
+        .hoop(Requires(Operator))
+        .push(Router::with_path("pipelines/validate").post(pipelines::validate))
+        .push(Router::with_path("pipelines/{p}/run").post(runs::request))
+        .push(Router::with_path("pipelines/{p}/pause").post(runs::pause))
+        .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
+        .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
+        .push(Router::with_path("pipelines/{p}/reconcile").post(later::reconcile))
+        .push(Router::with_path("pipelines/{p}/preview").post(later::preview))
+        .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(later::replay))
+        .push(Router::with_path("runs/{id}/again").post(runs::again));
+    let configure = Router::new()
+        .hoop(Requires(Admin))
+        .push(Router::with_path("pipelines").post(pipelines::create))
+        .push(Router::with_path("pipelines/{p}").patch(pipelines::change).delete(pipelines::delete))
+        .push(Router::with_path("targets").post(targets::create));
+    Router::with_path("api/v1").push(read).push(operate).push(configure)
+}
+
+/// The documented routes, for the OpenAPI document.
+pub fn documented() -> Router {
+    Router::new().push(ops::router()).push(api()).push(Router::with_path("api/v1/events").get(events::follow))
+}

@@ -1,0 +1,10 @@
+//! Handlers, a file per resource. They are thin: read the request, call `shared`, show the result.
+
+pub mod events;
+pub mod later;
+pub mod ops;
+pub mod pipelines;
+pub mod runs;
+pub mod targets;
+pub mod transforms;
+pub mod workers;

@@ -1,0 +1,148 @@
+//! `/events`: the transition log as a stream of server-sent events.
+//!
+//! A stream holds a cursor into the log and one page of it. It reads when its client takes, so a slow client holds no
+//! memory; it reads the table and not the notification, so nothing is lost or repeated however often the listener or
+//! the database went away meanwhile.
+
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+
+use futures_util::{Stream, StreamExt, stream};
+use salvo::{
+    Depot, Request, Response,
+    oapi::endpoint,
+    sse::{SseEvent, SseKeepAlive},
+};
+use tokio::sync::OwnedSemaphorePermit;
+use vitrina_shared::{
+    domain::PipelineId,
+    notify::Wakeups,
+    store::transitions::{self, Transition},
+};
+
+use super::pipelines;
+use crate::{
+    app::App,
+    input::{self, Query},
+    problem::{ApiError, ApiResult},
+    views::TransitionView,
+};
+
+/// Transitions read at once.
+const PAGE: i64 = 100;
+/// A comment at least this often, so that proxies and clients see that the stream lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// How long to wait before reading again when the database is away.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Follow the transitions of all pipelines or of one, in order; resumes after `Last-Event-ID`.
+#[endpoint(
+    tags("events"),
+    parameters(
+        ("pipeline" = Option<String>, Query, description = "Only this pipeline, by id or name"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Begin after this event; without it begin now"),
+    ),
+    responses((status_code = 200, description = "Events `transition`, whose data is a Transition", content_type = "text/event-stream", body = String)),
+    status_codes(200, 400, 401, 403, 404, 422, 429, 503)
+)]
+pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
+    let app = App::of(depot)?;
+    let mut query = Query::of(req);
+    let only = query.take_text("pipeline");
+    query.finish()?;
+    let room = app.streams.clone().try_acquire_owned().map_err(|_| ApiError::TooMany("all event streams are taken"))?;
+    // Subscribed before the cursor is read: whatever is logged after it wakes the stream.
+    let wakeups = app.wakeups.clone();
+    let cursor = first_cursor(&app, req).await?;
+    let pipeline = resolve(&app, only).await?;
+    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), wakeups, _room: room };
+    SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
+    Ok(())
+}
+
+async fn first_cursor(app: &App, req: &Request) -> ApiResult<i64> {
+    match input::header(req, "last-event-id")? {
+        Some(text) => match text.parse() {
+            Ok(id @ 0..) => Ok(id),
+            Ok(_) | Err(_) => {
+                Err(ApiError::invalid("Last-Event-ID", "takes the id of an event: a whole number from 0"))
+            }
+        },
+        None => Ok(transitions::newest(&mut *app.db.acquire().await?).await?),
+    }
+}
+
+async fn resolve(app: &App, only: Option<String>) -> ApiResult<Option<PipelineId>> {
+    let Some(text) = only else { return Ok(None) };
+    let Ok(pipeline) = text.parse();
+    Ok(Some(pipelines::find(app, &pipeline).await?.id))
+}
+
+/// One client's place in the log.
+struct Feed {
+    app: Arc<App>,
+    cursor: i64,
+    pipeline: Option<PipelineId>,
+    page: VecDeque<Transition>,
+    wakeups: Wakeups,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Feed {
+    fn events(self) -> impl Stream<Item = Result<SseEvent, Infallible>> {
+        // The first event says how soon to come back, and makes the head of the answer go out at once.
+        let hello = SseEvent::default().comment("vitrina").retry(Duration::from_secs(1));
+        let transitions = stream::unfold(self, |mut feed| async move {
+            let event = feed.next().await?;
+            Some((event, feed))
+        });
+        stream::iter([hello]).chain(transitions).map(Ok)
+    }
+
+    /// The next event; none when the process stops.
+    async fn next(&mut self) -> Option<SseEvent> {
+        loop {
+            if let Some(transition) = self.page.pop_front() {
+                self.cursor = transition.id;
+                return event(transition);
+            }
+            self.wakeups.mark_unchanged();
+            match self.read().await {
+                Ok(page) if page.is_empty() => self.wait().await?,
+                Ok(page) => self.page = page.into(),
+                Err(error) => {
+                    tracing::debug!(error = %error, "an event stream waits for the database");
+                    self.pause().await?;
+                }
+            }
+        }
+    }
+
+    async fn read(&self) -> Result<Vec<Transition>, sqlx::Error> {
+        let mut connection = self.app.db.acquire().await?;
+        transitions::after(&mut connection, self.cursor, self.pipeline, PAGE).await
+    }
+
+    async fn wait(&mut self) -> Option<()> {
+        tokio::select! {
+            woken = self.wakeups.changed() => woken.ok(),
+            () = self.app.stop.cancelled() => None,
+        }
+    }
+
+    async fn pause(&self) -> Option<()> {
+        tokio::select! {
+            () = tokio::time::sleep(RETRY) => Some(()),
+            () = self.app.stop.cancelled() => None,
+        }
+    }
+}
+
+fn event(transition: Transition) -> Option<SseEvent> {
+    let id = transition.id.to_string();
+    SseEvent::default()
+        .id(id)
+        .name("transition")
+        .json(TransitionView::from(transition))
+        .inspect_err(|error| tracing::error!(error = %error, "a transition could not be written as an event"))
+        .ok()
+}

@@ -1,0 +1,59 @@
+//! For whoever runs the service: is it alive, is it ready, what does it count.
+
+use salvo::{
+    Depot, Response, Router,
+    http::header,
+    oapi::{ToSchema, endpoint},
+    writing::{Json, Text},
+};
+use serde::Serialize;
+use vitrina_shared::{metrics, migrate};
+
+use crate::{
+    app::App,
+    problem::{ApiError, ApiResult},
+};
+
+/// These routes need no token.
+pub fn router() -> Router {
+    Router::new()
+        .push(Router::with_path("health").get(health))
+        .push(Router::with_path("ready").get(ready))
+        .push(Router::with_path("metrics").get(show_metrics))
+}
+
+/// The service is alive, or ready.
+#[derive(Serialize, ToSchema)]
+struct Healthy {
+    /// `ok` or `ready`.
+    status: &'static str,
+    /// The program's version.
+    version: &'static str,
+}
+
+/// Alive: the process answers.
+#[endpoint(tags("service"))]
+async fn health() -> Json<Healthy> {
+    Json(Healthy { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+/// Ready: the database answers and has all migrations.
+#[endpoint(tags("service"), status_codes(200, 429, 503))]
+async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
+    let app = App::of(depot)?;
+    let mut connection = app.db.acquire().await?;
+    let pending = migrate::pending(&mut connection).await?;
+    if pending > 0 {
+        return Err(ApiError::NotMigrated(pending));
+    }
+    Ok(Json(Healthy { status: "ready", version: env!("CARGO_PKG_VERSION") }))
+}
+
+/// What the service counts, for Prometheus.
+#[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)))]
+async fn show_metrics(res: &mut Response) {
+    let text = metrics::recorder().map(|recorder| recorder.render()).unwrap_or_default();
+    res.render(Text::Plain(text));
+    let format = salvo::http::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    res.headers_mut().insert(header::CONTENT_TYPE, format);
+}

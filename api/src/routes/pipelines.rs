@@ -1,0 +1,187 @@
+//! Pipelines: list, show, create, change, remove, and where one stands.
+
+use chrono::Utc;
+use salvo::{
+    Depot, Request,
+    oapi::{ToSchema, endpoint},
+    writing::Json,
+};
+use serde::Serialize;
+use vitrina_shared::{
+    configuration::{self, ConfigurationError},
+    domain::{Pipeline, PipelineDraft, PipelineRef},
+    store::{pipelines, runs, state},
+    validation,
+};
+
+use crate::{
+    app::App,
+    input::{self, Query},
+    middleware::Actor,
+    problem::{ApiError, ApiResult, FieldError},
+    views::{
+        NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, StateView, StatusView, Versioned,
+    },
+};
+
+/// How often a change without `If-Match` is tried anew when somebody else was faster.
+const CHANGE_ATTEMPTS: usize = 5;
+
+/// Reads the pipeline that the path names.
+pub async fn find(app: &App, pipeline: &PipelineRef) -> ApiResult<Pipeline> {
+    let mut connection = app.db.acquire().await?;
+    pipelines::find(&mut connection, pipeline).await?.ok_or_else(|| ApiError::no_pipeline(pipeline))
+}
+
+/// List pipelines by name.
+#[endpoint(
+    tags("pipelines"),
+    parameters(
+        ("status" = Option<String>, Query, description = "Only those with this status"),
+        ("enabled" = Option<bool>, Query, description = "Only those that are, or are not, enabled"),
+        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 unless told"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+    ),
+    status_codes(200, 400, 401, 403, 422, 429, 503)
+)]
+pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<PipelineView>>> {
+    let app = App::of(depot)?;
+    let mut query = Query::of(req);
+    let filter = pipelines::Filter {
+        status: query.take("status"),
+        enabled: query.take_bool("enabled"),
+        after: query.take_text("cursor"),
+    };
+    let limit = query.take_limit();
+    query.finish()?;
+    let mut connection = app.db.acquire().await?;
+    let rows = pipelines::list(&mut connection, &filter, limit + 1).await?;
+    Ok(Json(Page::cut(rows, limit, |pipeline| pipeline.draft.name.clone(), PipelineView::from)))
+}
+
+/// Show a pipeline.
+#[endpoint(
+    tags("pipelines"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(200, 401, 403, 404, 429, 503)
+)]
+pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
+    let app = App::of(depot)?;
+    let pipeline = find(&app, &input::pipeline(req)).await?;
+    Ok(Versioned { view: pipeline.into(), created: false })
+}
+
+/// Create a pipeline. Everything that would keep it from running is found now.
+#[endpoint(
+    tags("pipelines"),
+    request_body = PipelineInput,
+    status_codes(201, 400, 401, 403, 409, 413, 415, 422, 429, 503)
+)]
+pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
+    let app = App::of(depot)?;
+    let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
+    refuse_problems(&app, &draft).await?;
+    let pipeline = configuration::create(&app.db, &draft).await?;
+    Ok(Versioned { view: pipeline.into(), created: true })
+}
+
+/// Change a pipeline: what is left out stays. While a run is unfinished only `batch_size`, `enabled` and
+/// `description` may change; disabling a running pipeline pauses it after the current batch.
+#[endpoint(
+    tags("pipelines"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` that the change is based on"),
+    ),
+    request_body = PipelinePatch,
+    status_codes(200, 400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503)
+)]
+pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let (pipeline, expected) = (input::pipeline(req), input::if_match(req)?);
+    let patch: PipelinePatch = input::json(req, app.config.max_body_bytes).await?;
+    for _ in 0..CHANGE_ATTEMPTS {
+        let current = find(&app, &pipeline).await?;
+        if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
+            return Err(ConfigurationError::VersionChanged(current.version).into());
+        }
+        let draft = patch.clone().apply(current.draft);
+        refuse_problems(&app, &draft).await?;
+        match configuration::change(&app.db, current.id, current.version, &draft, actor.cause()).await {
+            Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
+            Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(ApiError::Conflict("others change this pipeline all the time: try again".to_owned()))
+}
+
+/// Remove a pipeline with its runs and checkpoint. The log of its transitions stays.
+#[endpoint(
+    tags("pipelines"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` that must still hold"),
+    ),
+    status_codes(204, 400, 401, 403, 404, 409, 412, 429, 503)
+)]
+pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
+    let app = App::of(depot)?;
+    configuration::delete(&app.db, &input::pipeline(req), input::if_match(req)?.as_deref()).await?;
+    Ok(NoContent)
+}
+
+/// What is wrong with a draft.
+#[derive(Serialize, ToSchema)]
+pub struct Validation {
+    /// Empty where nothing is.
+    problems: Vec<FieldError>,
+}
+
+/// Check a draft without storing it. The name may be taken: a draft of a change is checked the same way.
+#[endpoint(tags("pipelines"), request_body = PipelineInput, status_codes(200, 400, 401, 403, 413, 415, 422, 429, 503))]
+pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
+    let app = App::of(depot)?;
+    let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
+    let problems = validation::problems(&app.db, &draft, &app.schemas).await?;
+    Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
+}
+
+async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<()> {
+    let problems = validation::problems(&app.db, draft, &app.schemas).await?;
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::Invalid(problems.into_iter().map(FieldError::from).collect()))
+}
+
+/// Where a pipeline stands now.
+#[endpoint(
+    tags("pipelines"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(200, 401, 403, 404, 429, 503)
+)]
+pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StatusView>> {
+    let app = App::of(depot)?;
+    let pipeline = find(&app, &input::pipeline(req)).await?;
+    let run = runs::find_active(&mut *app.db.acquire().await?, pipeline.id).await?;
+    Ok(Json(StatusView {
+        status: pipeline.status.into(),
+        enabled: pipeline.draft.enabled,
+        progress: run.as_ref().map(|run| ProgressView::of(run, Utc::now())),
+        active_run: run.map(Into::into),
+    }))
+}
+
+/// How far a pipeline is durably written.
+#[endpoint(
+    tags("pipelines"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(200, 401, 403, 404, 429, 503)
+)]
+pub async fn checkpoint(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StateView>> {
+    let app = App::of(depot)?;
+    let pipeline = find(&app, &input::pipeline(req)).await?;
+    let state = state::find(&mut *app.db.acquire().await?, pipeline.id).await?;
+    Ok(Json(state.into()))
+}

@@ -1,0 +1,141 @@
+//! Runs: request, pause, cancel, reset, repeat, and what they did.
+
+use chrono::{DateTime, Utc};
+use salvo::{Depot, Request, oapi::endpoint, writing::Json};
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{Run, RunId},
+    lifecycle,
+    store::runs::{self, Position},
+};
+
+use super::pipelines;
+use crate::{
+    app::App,
+    input::{self, Query},
+    middleware::Actor,
+    problem::{ApiError, ApiResult},
+    views::{Accepted, CommandView, Page, RequestedRunView, RunView},
+};
+
+/// Request a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
+#[endpoint(
+    tags("runs"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with this key finds the same run"),
+    ),
+    status_codes(202, 400, 401, 403, 404, 409, 422, 429, 503)
+)]
+pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let key = input::idempotency_key(req)?;
+    let requested = lifecycle::request_run(&app.db, &input::pipeline(req), key.as_deref(), actor.cause()).await?;
+    Ok(Accepted(requested.into()))
+}
+
+/// Pause after the current batch.
+#[endpoint(
+    tags("runs"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(202, 401, 403, 404, 409, 429, 503)
+)]
+pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let status = lifecycle::request_pause(&app.db, &input::pipeline(req), actor.cause()).await?;
+    Ok(Accepted(CommandView { status: status.into() }))
+}
+
+/// End the unfinished run. A batch that is being written does not commit.
+#[endpoint(
+    tags("runs"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(202, 401, 403, 404, 409, 429, 503)
+)]
+pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let status = lifecycle::cancel(&app.db, &input::pipeline(req), actor.cause()).await?;
+    Ok(Accepted(CommandView { status: status.into() }))
+}
+
+/// Forget the checkpoint: the next run begins at the beginning.
+#[endpoint(
+    tags("runs"),
+    parameters(("p" = String, Path, description = "Id or name of a pipeline")),
+    status_codes(202, 401, 403, 404, 409, 429, 503)
+)]
+pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let status = lifecycle::reset(&app.db, &input::pipeline(req), actor.cause()).await?;
+    Ok(Accepted(CommandView { status: status.into() }))
+}
+
+/// Repeat an earlier run with its inputs: its configuration and where it began.
+#[endpoint(
+    tags("runs"),
+    parameters(("id" = String, Path, description = "Id of a run")),
+    status_codes(202, 401, 403, 404, 409, 429, 503)
+)]
+pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let requested = lifecycle::run_again(&app.db, input::run(req)?, actor.cause()).await?;
+    Ok(Accepted(requested.into()))
+}
+
+/// List a pipeline's runs, newest first.
+#[endpoint(
+    tags("runs"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 unless told"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+    ),
+    status_codes(200, 400, 401, 403, 404, 422, 429, 503)
+)]
+pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<RunView>>> {
+    let app = App::of(depot)?;
+    let mut query = Query::of(req);
+    let cursor: Option<Cursor> = query.take("cursor");
+    let limit = query.take_limit();
+    query.finish()?;
+    let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
+    let mut connection = app.db.acquire().await?;
+    let rows = runs::list(&mut connection, pipeline.id, cursor.map(|cursor| cursor.0), limit + 1).await?;
+    Ok(Json(Page::cut(rows, limit, Cursor::text, RunView::from)))
+}
+
+/// Show a run.
+#[endpoint(
+    tags("runs"),
+    parameters(("id" = String, Path, description = "Id of a run")),
+    status_codes(200, 401, 403, 404, 429, 503)
+)]
+pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunView>> {
+    let app = App::of(depot)?;
+    let id = input::run(req)?;
+    let run = runs::find(&mut *app.db.acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
+    Ok(Json(run.into()))
+}
+
+/// Where a page of runs ended, as text: microseconds and the run's id.
+struct Cursor(Position);
+
+impl Cursor {
+    fn text(run: &Run) -> String {
+        format!("{}.{}", run.requested_at.timestamp_micros(), run.id)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (micros, id) = text.split_once('.')?;
+        let requested_at: DateTime<Utc> = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
+        Some(Self(Position { requested_at, id: RunId(Uuid::try_parse(id).ok()?) }))
+    }
+}
+
+impl std::str::FromStr for Cursor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text).ok_or("takes the `next_cursor` of the page before")
+    }
+}

@@ -1,0 +1,219 @@
+//! What clients send.
+
+use salvo::oapi::ToSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use vitrina_shared::domain::{FullStrategy, Mode, NullKeys, PipelineDraft, PipelineOptions, Task, TaskKind};
+
+use super::OneOf;
+
+/// One step of a plan.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskInput {
+    /// Its place, from 1.
+    #[salvo(schema(minimum = 1))]
+    pub order_index: i32,
+    /// `SQL` for the first step, `RUST` for registered transforms.
+    pub task_type: OneOf<TaskKind>,
+    /// The query, or the name of a registered transform.
+    pub body: String,
+    /// Overrides the pipeline's target; only the last step may.
+    #[serde(default)]
+    pub target_table: Option<String>,
+    /// The transform's options.
+    #[serde(default)]
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub options: Map<String, Value>,
+}
+
+/// Settings beyond the columns.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptionsInput {
+    /// What to do with rows whose incremental key is NULL.
+    #[serde(default)]
+    pub null_keys: Option<OneOf<NullKeys>>,
+    /// How a full run replaces the target's rows.
+    #[serde(default)]
+    pub full_strategy: Option<OneOf<FullStrategy>>,
+    /// Re-read this many seconds before the checkpoint.
+    #[serde(default)]
+    pub lookback_seconds: Option<u32>,
+}
+
+/// A new pipeline.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineInput {
+    /// Unique name: letters, digits, `_`, `.`, `-`, beginning with a letter.
+    #[salvo(schema(min_length = 1, max_length = 100, pattern = "^[A-Za-z][A-Za-z0-9_.-]{0,99}$"))]
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    #[salvo(schema(max_length = 2000))]
+    pub description: String,
+    /// Kind of code; `SQL` unless the plan has transforms.
+    #[serde(default = "sql")]
+    #[salvo(schema(required = false))]
+    pub r#type: OneOf<TaskKind>,
+    /// How it walks its source.
+    pub mode: OneOf<Mode>,
+    /// The query; may be left out when `tasks` has it.
+    #[serde(default)]
+    pub source_query: Option<String>,
+    /// `analytics.<table>` or `es:<index>`, from the whitelist.
+    pub target_table: String,
+    /// Rows in a batch.
+    #[serde(default = "default_batch_size")]
+    #[salvo(schema(required = false, minimum = 1, maximum = 1000000, default = 1000))]
+    pub batch_size: i32,
+    /// Column that grows with every change; needed in mode `incremental`.
+    #[serde(default)]
+    pub incremental_key: Option<String>,
+    /// Column that tells apart rows with equal keys; needed in mode `incremental`.
+    #[serde(default)]
+    pub incremental_id_key: Option<String>,
+    /// Whether it may run.
+    #[serde(default = "yes")]
+    #[salvo(schema(required = false, default = true))]
+    pub enabled: bool,
+    /// Further settings.
+    #[serde(default)]
+    #[salvo(schema(required = false))]
+    pub options: OptionsInput,
+    /// A plan; wins over `source_query`.
+    #[serde(default)]
+    #[salvo(schema(required = false))]
+    pub tasks: Vec<TaskInput>,
+}
+
+fn sql() -> OneOf<TaskKind> {
+    OneOf(TaskKind::Sql)
+}
+
+fn default_batch_size() -> i32 {
+    1000
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Changes to a pipeline: what is left out stays; null clears what may be empty.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelinePatch {
+    /// New name.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Kind of code.
+    pub r#type: Option<OneOf<TaskKind>>,
+    /// How it walks.
+    pub mode: Option<OneOf<Mode>>,
+    /// The query.
+    #[serde(default, deserialize_with = "given")]
+    #[salvo(schema(value_type = Option<String>))]
+    pub source_query: Option<Option<String>>,
+    /// Where it writes.
+    pub target_table: Option<String>,
+    /// Rows in a batch.
+    #[salvo(schema(minimum = 1, maximum = 1000000))]
+    pub batch_size: Option<i32>,
+    /// Column that grows with every change.
+    #[serde(default, deserialize_with = "given")]
+    #[salvo(schema(value_type = Option<String>))]
+    pub incremental_key: Option<Option<String>>,
+    /// Column that tells apart rows with equal keys.
+    #[serde(default, deserialize_with = "given")]
+    #[salvo(schema(value_type = Option<String>))]
+    pub incremental_id_key: Option<Option<String>>,
+    /// Whether it may run; disabling a running pipeline pauses it after the current batch.
+    pub enabled: Option<bool>,
+    /// All further settings.
+    pub options: Option<OptionsInput>,
+    /// The whole plan.
+    pub tasks: Option<Vec<TaskInput>>,
+}
+
+/// Tells a field that is null from one that is left out.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl PipelinePatch {
+    /// The draft with these changes.
+    pub fn apply(self, draft: PipelineDraft) -> PipelineDraft {
+        PipelineDraft {
+            name: self.name.unwrap_or(draft.name),
+            description: self.description.unwrap_or(draft.description),
+            kind: self.r#type.map_or(draft.kind, |kind| kind.0),
+            mode: self.mode.map_or(draft.mode, |mode| mode.0),
+            source_query: self.source_query.unwrap_or(draft.source_query),
+            target_table: self.target_table.unwrap_or(draft.target_table),
+            batch_size: self.batch_size.unwrap_or(draft.batch_size),
+            incremental_key: self.incremental_key.unwrap_or(draft.incremental_key),
+            incremental_id_key: self.incremental_id_key.unwrap_or(draft.incremental_id_key),
+            enabled: self.enabled.unwrap_or(draft.enabled),
+            options: self.options.map_or(draft.options, PipelineOptions::from),
+            tasks: self.tasks.map_or(draft.tasks, |tasks| tasks.into_iter().map(Task::from).collect()),
+        }
+    }
+}
+
+impl From<PipelineInput> for PipelineDraft {
+    fn from(input: PipelineInput) -> Self {
+        Self {
+            name: input.name,
+            description: input.description,
+            kind: input.r#type.0,
+            mode: input.mode.0,
+            source_query: input.source_query,
+            target_table: input.target_table,
+            batch_size: input.batch_size,
+            incremental_key: input.incremental_key,
+            incremental_id_key: input.incremental_id_key,
+            enabled: input.enabled,
+            options: input.options.into(),
+            tasks: input.tasks.into_iter().map(Task::from).collect(),
+        }
+    }
+}
+
+impl From<OptionsInput> for PipelineOptions {
+    fn from(input: OptionsInput) -> Self {
+        Self {
+            null_keys: input.null_keys.map(|value| value.0),
+            full_strategy: input.full_strategy.map(|value| value.0),
+            lookback_seconds: input.lookback_seconds,
+        }
+    }
+}
+
+impl From<TaskInput> for Task {
+    fn from(input: TaskInput) -> Self {
+        Self {
+            order_index: input.order_index,
+            task_type: input.task_type.0,
+            body: input.body,
+            target_table: input.target_table,
+            options: input.options,
+        }
+    }
+}
+
+/// A new entry of the whitelist.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetInput {
+    /// `analytics.<table>` or `es:<index>`.
+    pub target: String,
+    /// Columns that identify a row.
+    #[salvo(schema(min_items = 1, max_items = 16))]
+    pub key: Vec<String>,
+    /// Settings of the target.
+    #[serde(default)]
+    #[salvo(schema(required = false, value_type = Object, additional_properties = true))]
+    pub options: Map<String, Value>,
+}

@@ -1,0 +1,250 @@
+//! Pipelines and what surrounds them.
+
+use chrono::{DateTime, Utc};
+use salvo::oapi::ToSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{Checkpoint, FullStrategy, Mode, NullKeys, Pipeline, PipelineOptions, Status, Target, Task, TaskKind},
+    store::{state::State, workers::Worker},
+};
+
+use super::{OneOf, ProgressView, RunView};
+
+/// A pipeline.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Pipeline"))]
+pub struct PipelineView {
+    /// Identity.
+    pub id: Uuid,
+    /// Unique name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Kind of code.
+    pub r#type: OneOf<TaskKind>,
+    /// How it walks its source.
+    pub mode: OneOf<Mode>,
+    /// The query, unless the plan has it.
+    #[salvo(schema(required))]
+    pub source_query: Option<String>,
+    /// Where it writes.
+    pub target_table: String,
+    /// Rows in a batch.
+    pub batch_size: i32,
+    /// Column that grows with every change.
+    #[salvo(schema(required))]
+    pub incremental_key: Option<String>,
+    /// Column that tells apart rows with equal keys.
+    #[salvo(schema(required))]
+    pub incremental_id_key: Option<String>,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// Where it stands.
+    pub status: OneOf<Status>,
+    /// The plan; empty means the query alone.
+    pub tasks: Vec<TaskView>,
+    /// Further settings.
+    pub options: OptionsView,
+    /// Grows with every change; the `ETag`.
+    pub version: i64,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// When it was last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Settings beyond the columns.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "PipelineOptions"))]
+pub struct OptionsView {
+    /// What to do with NULL keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null_keys: Option<OneOf<NullKeys>>,
+    /// How a full run replaces rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_strategy: Option<OneOf<FullStrategy>>,
+    /// Seconds re-read before the checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lookback_seconds: Option<u32>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Task"))]
+pub struct TaskView {
+    /// Its place, from 1.
+    pub order_index: i32,
+    /// Kind of code.
+    pub task_type: OneOf<TaskKind>,
+    /// The query, or the transform's name.
+    pub body: String,
+    /// Overrides the pipeline's target.
+    #[salvo(schema(required))]
+    pub target_table: Option<String>,
+    /// The transform's options.
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub options: Map<String, Value>,
+}
+
+impl From<Pipeline> for PipelineView {
+    fn from(pipeline: Pipeline) -> Self {
+        let draft = pipeline.draft;
+        Self {
+            id: pipeline.id.0,
+            name: draft.name,
+            description: draft.description,
+            r#type: draft.kind.into(),
+            mode: draft.mode.into(),
+            source_query: draft.source_query,
+            target_table: draft.target_table,
+            batch_size: draft.batch_size,
+            incremental_key: draft.incremental_key,
+            incremental_id_key: draft.incremental_id_key,
+            enabled: draft.enabled,
+            status: pipeline.status.into(),
+            tasks: draft.tasks.into_iter().map(TaskView::from).collect(),
+            options: draft.options.into(),
+            version: pipeline.version,
+            created_at: pipeline.created_at,
+            updated_at: pipeline.updated_at,
+        }
+    }
+}
+
+impl From<PipelineOptions> for OptionsView {
+    fn from(options: PipelineOptions) -> Self {
+        Self {
+            null_keys: options.null_keys.map(OneOf),
+            full_strategy: options.full_strategy.map(OneOf),
+            lookback_seconds: options.lookback_seconds,
+        }
+    }
+}
+
+impl From<Task> for TaskView {
+    fn from(task: Task) -> Self {
+        Self {
+            order_index: task.order_index,
+            task_type: task.task_type.into(),
+            body: task.body,
+            target_table: task.target_table,
+            options: task.options,
+        }
+    }
+}
+
+/// Where a pipeline stands now.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "PipelineStatus"))]
+pub struct StatusView {
+    /// Its status.
+    pub status: OneOf<Status>,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// The unfinished run.
+    #[salvo(schema(required))]
+    pub active_run: Option<RunView>,
+    /// How far that run is.
+    #[salvo(schema(required))]
+    pub progress: Option<ProgressView>,
+}
+
+/// How far a pipeline is durably written.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "PipelineState"))]
+pub struct StateView {
+    /// The last row; null before the first batch.
+    #[salvo(schema(required))]
+    pub checkpoint: Option<CheckpointView>,
+    /// The run that wrote it.
+    #[salvo(schema(required))]
+    pub run_id: Option<Uuid>,
+    /// The batch that wrote it.
+    #[salvo(schema(required))]
+    pub batch: Option<i64>,
+    /// When.
+    #[salvo(schema(required))]
+    pub updated_at: Option<DateTime<Utc>>,
+}
+
+impl From<Option<State>> for StateView {
+    fn from(state: Option<State>) -> Self {
+        let run_id = state.as_ref().map(|state| state.run_id.0);
+        let batch = state.as_ref().map(|state| state.batch);
+        let updated_at = state.as_ref().map(|state| state.updated_at);
+        Self { checkpoint: state.map(|state| state.checkpoint.into()), run_id, batch, updated_at }
+    }
+}
+
+/// The key and id of a row, as the server writes them.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Checkpoint"))]
+pub struct CheckpointView {
+    /// Value of the incremental key.
+    pub key: String,
+    /// Value of the id.
+    pub id: String,
+}
+
+impl From<Checkpoint> for CheckpointView {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Self { key: checkpoint.key, id: checkpoint.id }
+    }
+}
+
+/// An entry of the whitelist.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Target"))]
+pub struct TargetView {
+    /// `analytics.<table>` or `es:<index>`.
+    pub target: String,
+    /// Columns that identify a row.
+    pub key: Vec<String>,
+    /// Settings of the target.
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub options: Value,
+    /// When it was allowed.
+    pub created_at: DateTime<Utc>,
+}
+
+impl From<Target> for TargetView {
+    fn from(target: Target) -> Self {
+        Self { target: target.target, key: target.key, options: target.options, created_at: target.created_at }
+    }
+}
+
+/// A transform that this deployment has.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Transform"))]
+pub struct TransformView {
+    /// The name to write as a step's `body`.
+    pub name: String,
+}
+
+/// A live worker.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Worker"))]
+pub struct WorkerView {
+    /// Unique name.
+    pub name: String,
+    /// When it started.
+    #[salvo(schema(required))]
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it last reported.
+    pub last_heartbeat: DateTime<Utc>,
+    /// Batches it has in hand.
+    pub jobs: i64,
+}
+
+impl From<Worker> for WorkerView {
+    fn from(worker: Worker) -> Self {
+        Self {
+            name: worker.name,
+            started_at: worker.started_at,
+            last_heartbeat: worker.last_heartbeat,
+            jobs: worker.jobs,
+        }
+    }
+}

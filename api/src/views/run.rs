@@ -1,0 +1,183 @@
+//! Runs, their progress and the log of transitions.
+
+use chrono::{DateTime, Utc};
+use salvo::oapi::ToSchema;
+use serde::Serialize;
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{ErrorClass, Mode, Run, RunStatus, Status, Trigger},
+    lifecycle::RequestedRun,
+    store::transitions::Transition,
+};
+
+use super::{CheckpointView, OneOf};
+
+/// One attempt to run a pipeline.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Run"))]
+pub struct RunView {
+    /// Identity.
+    pub id: Uuid,
+    /// The pipeline it belongs to.
+    pub pipeline_id: Uuid,
+    /// That pipeline's name.
+    pub pipeline: String,
+    /// The mode it was requested in.
+    pub mode: OneOf<Mode>,
+    /// How it stands.
+    pub status: OneOf<RunStatus>,
+    /// What asked for it.
+    pub trigger: OneOf<Trigger>,
+    /// When it was asked for.
+    pub requested_at: DateTime<Utc>,
+    /// When its first batch began.
+    #[salvo(schema(required))]
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    #[salvo(schema(required))]
+    pub finished_at: Option<DateTime<Utc>>,
+    /// From its first batch to its end, or to now.
+    #[salvo(schema(required))]
+    pub duration_ms: Option<i64>,
+    /// Rows that its query returned.
+    pub rows_read: i64,
+    /// Rows that were inserted or changed.
+    pub rows_written: i64,
+    /// Rows that went to the dead letters.
+    pub rows_rejected: i64,
+    /// Batches committed.
+    pub batches: i64,
+    /// Attempts that failed.
+    pub attempts: i32,
+    /// Why it failed.
+    #[salvo(schema(required))]
+    pub error: Option<String>,
+    /// Class of that error.
+    #[salvo(schema(required))]
+    pub error_class: Option<OneOf<ErrorClass>>,
+    /// Where it began.
+    #[salvo(schema(required))]
+    pub checkpoint_from: Option<CheckpointView>,
+    /// Where it stands or ended.
+    #[salvo(schema(required))]
+    pub checkpoint_to: Option<CheckpointView>,
+}
+
+impl From<Run> for RunView {
+    fn from(run: Run) -> Self {
+        let until = run.finished_at.unwrap_or_else(Utc::now);
+        Self {
+            id: run.id.0,
+            pipeline_id: run.pipeline_id.0,
+            pipeline: run.pipeline,
+            mode: run.mode.into(),
+            status: run.status.into(),
+            trigger: run.trigger.into(),
+            requested_at: run.requested_at,
+            started_at: run.started_at,
+            finished_at: run.finished_at,
+            duration_ms: run.started_at.map(|start| (until - start).num_milliseconds().max(0)),
+            rows_read: run.rows_read,
+            rows_written: run.rows_written,
+            rows_rejected: run.rows_rejected,
+            batches: run.batches,
+            attempts: run.attempts,
+            error: run.error,
+            error_class: run.error_class.map(OneOf),
+            checkpoint_from: run.checkpoint_from.map(CheckpointView::from),
+            checkpoint_to: run.checkpoint_to.map(CheckpointView::from),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Progress"))]
+pub struct ProgressView {
+    /// Rows read so far.
+    pub rows_read: i64,
+    /// Estimate of all rows.
+    #[salvo(schema(required))]
+    pub rows_total: Option<i64>,
+    /// Mean speed since the first batch.
+    #[salvo(schema(required))]
+    pub rows_per_second: Option<f64>,
+    /// Estimate of the seconds left.
+    #[salvo(schema(required))]
+    pub eta_seconds: Option<f64>,
+}
+
+impl ProgressView {
+    /// The progress of an unfinished run at `now`.
+    pub fn of(run: &Run, now: DateTime<Utc>) -> Self {
+        let seconds = run.started_at.map(|start| (now - start).as_seconds_f64()).filter(|seconds| *seconds > 0.0);
+        let read = run.rows_read as f64;
+        let rows_per_second = seconds.map(|seconds| read / seconds);
+        let left = run.rows_total.map(|total| (total as f64 - read).max(0.0));
+        let eta_seconds = left.zip(rows_per_second.filter(|speed| *speed > 0.0)).map(|(left, speed)| left / speed);
+        Self { rows_read: run.rows_read, rows_total: run.rows_total, rows_per_second, eta_seconds }
+    }
+}
+
+/// The answer to a run request.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "RequestedRun"))]
+pub struct RequestedRunView {
+    /// The run that was queued, resumed or found.
+    pub run_id: Uuid,
+    /// Status of the pipeline.
+    pub status: OneOf<Status>,
+    /// Whether an unfinished run was there already.
+    pub already_active: bool,
+}
+
+impl From<RequestedRun> for RequestedRunView {
+    fn from(requested: RequestedRun) -> Self {
+        Self { run_id: requested.run.id.0, status: requested.status.into(), already_active: requested.already_active }
+    }
+}
+
+/// One entry of the transition log, as an event.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Transition"))]
+pub struct TransitionView {
+    /// Its place in the log; the event's id.
+    pub id: i64,
+    /// The pipeline that changed.
+    pub pipeline_id: Uuid,
+    /// Its name.
+    pub pipeline: String,
+    /// The run it was about.
+    #[salvo(schema(required))]
+    pub run_id: Option<Uuid>,
+    /// Status before.
+    pub from: OneOf<Status>,
+    /// Status after.
+    pub to: OneOf<Status>,
+    /// Who did it.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+    /// The request it came from.
+    #[salvo(schema(required))]
+    pub correlation_id: Option<String>,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+impl From<Transition> for TransitionView {
+    fn from(transition: Transition) -> Self {
+        Self {
+            id: transition.id,
+            pipeline_id: transition.pipeline_id.0,
+            pipeline: transition.pipeline,
+            run_id: transition.run_id.map(|run| run.0),
+            from: transition.from_status.into(),
+            to: transition.to_status.into(),
+            actor: transition.actor,
+            reason: transition.reason,
+            correlation_id: transition.correlation_id,
+            at: transition.at,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+-- The control plane's tables: what should run, what ran, where it stands, and the log of every status change.
+-- Text with a named check stands where an enum type could: a new value is then one small migration.
+
+create schema if not exists etl;
+create schema if not exists analytics;
+
+comment on schema etl is 'Vitrina: pipelines, runs, checkpoints and the log of status changes';
+comment on schema analytics is 'Vitrina: the marts that pipelines write';
+
+create table etl.etl_targets (
+    target     text        not null,
+    key        text[]      not null,
+    options    jsonb       not null default '{}',
+    created_at timestamptz not null default now(),
+
+    constraint etl_targets_pkey primary key (target),
+    constraint etl_targets_target_check check (target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|es:[a-z0-9][a-z0-9_.-]{0,199})$'),
+    constraint etl_targets_key_check check (cardinality(key) between 1 and 16),
+    constraint etl_targets_options_check check (jsonb_typeof(options) = 'object')
+);
+
+comment on table etl.etl_targets is 'The whitelist: the only tables and indexes that a pipeline may write';
+comment on column etl.etl_targets.target is '`analytics.<table>` or `es:<index>`';
+comment on column etl.etl_targets.key is 'Columns that identify a row of the target';
+
+create table etl.etl_pipelines (
+    id                 uuid        not null default gen_random_uuid(),
+    name               text        not null,
+    description        text        not null default '',
+    type               text        not null default 'SQL',
+    mode               text        not null,
+    source_query       text,
+    target_table       text        not null,
+    batch_size         integer     not null default 1000,
+    incremental_key    text,
+    incremental_id_key text,
+    enabled            boolean     not null default true,
+    status             text        not null default 'IDLE',
+    options            jsonb       not null default '{}',
+    version            bigint      not null default 1,
+    created_at         timestamptz not null default now(),
+    updated_at         timestamptz not null default now(),
+
+    constraint etl_pipelines_pkey primary key (id),
+    constraint etl_pipelines_name_key unique (name),
+    constraint etl_pipelines_name_check check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,99}$'),
+    constraint etl_pipelines_type_check check (type in ('SQL', 'RUST', 'PYTHON')),
+    constraint etl_pipelines_mode_check check (mode in ('full', 'incremental')),
+    constraint etl_pipelines_batch_size_check check (batch_size between 1 and 1000000),
+    constraint etl_pipelines_status_check
+        check (status in ('IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED')),
+    constraint etl_pipelines_options_check check (jsonb_typeof(options) = 'object'),
+    constraint etl_pipelines_incremental_check
+        check (mode = 'full' or (incremental_key is not null and incremental_id_key is not null)),
+    constraint etl_pipelines_target_fkey foreign key (target_table) references etl.etl_targets (target)
+);
+
+create index etl_pipelines_status_idx on etl.etl_pipelines (status) where status not in ('IDLE', 'FAILED');
+
+comment on table etl.etl_pipelines is 'What should run: a query, a target and how to walk from one to the other';
+comment on column etl.etl_pipelines.status is 'Changed only by the lifecycle; setting RUN_REQUESTED by hand is picked up by recovery';
+comment on column etl.etl_pipelines.version is 'Grows with every change of the configuration, its tasks included; the API''s ETag';
+
+create table etl.etl_pipeline_tasks (
+    pipeline_id  uuid    not null,
+    order_index  integer not null,
+    task_type    text    not null,
+    body         text    not null,
+    target_table text,
+    options      jsonb   not null default '{}',
+
+    constraint etl_pipeline_tasks_pkey primary key (pipeline_id, order_index),
+    constraint etl_pipeline_tasks_pipeline_fkey
+        foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade,
+    constraint etl_pipeline_tasks_target_fkey foreign key (target_table) references etl.etl_targets (target),
+    constraint etl_pipeline_tasks_order_check check (order_index >= 1),
+    constraint etl_pipeline_tasks_type_check check (task_type in ('SQL', 'RUST', 'PYTHON')),
+    constraint etl_pipeline_tasks_body_check check (body <> ''),
+    constraint etl_pipeline_tasks_options_check check (jsonb_typeof(options) = 'object')
+);
+
+create index etl_pipeline_tasks_target_idx on etl.etl_pipeline_tasks (target_table);
+
+comment on table etl.etl_pipeline_tasks is 'A pipeline''s plan, in order: the SQL reader first, then registered transforms. Wins over source_query';
+comment on column etl.etl_pipeline_tasks.body is 'The query of an SQL step, the registered name of a transform';
+
+create table etl.etl_runs (
+    id              uuid        not null,
+    pipeline_id     uuid        not null,
+    mode            text        not null,
+    status          text        not null default 'QUEUED',
+    trigger         text        not null,
+    requested_by    text        not null,
+    correlation_id  text        not null,
+    inputs          jsonb       not null,
+    requested_at    timestamptz not null default now(),
+    started_at      timestamptz,
+    finished_at     timestamptz,
+    rows_read       bigint      not null default 0,
+    rows_written    bigint      not null default 0,
+    rows_rejected   bigint      not null default 0,
+    rows_total      bigint,
+    batches         bigint      not null default 0,
+    attempts        integer     not null default 0,
+    error           text,
+    error_class     text,
+    checkpoint_from jsonb,
+    checkpoint_to   jsonb,
+
+    constraint etl_runs_pkey primary key (id),
+    constraint etl_runs_pipeline_fkey
+        foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade,
+    constraint etl_runs_mode_check check (mode in ('full', 'incremental')),
+    constraint etl_runs_status_check
+        check (status in ('QUEUED', 'RUNNING', 'PAUSED', 'SUCCESS', 'FAILED', 'CANCELLED')),
+    constraint etl_runs_trigger_check check (trigger in ('API', 'AGAIN', 'RECOVERY')),
+    constraint etl_runs_error_class_check
+        check (error_class in ('Transient', 'RateLimited', 'Quota', 'Fatal', 'Row')),
+    constraint etl_runs_error_check check (length(error) <= 4000),
+    constraint etl_runs_finished_check
+        check ((finished_at is not null) = (status in ('SUCCESS', 'FAILED', 'CANCELLED')))
+);
+
+-- The database itself refuses a second unfinished run of a pipeline.
+create unique index etl_runs_one_active_idx on etl.etl_runs (pipeline_id)
+    where status in ('QUEUED', 'RUNNING', 'PAUSED');
+create index etl_runs_history_idx on etl.etl_runs (pipeline_id, requested_at desc, id desc);
+
+comment on table etl.etl_runs is 'Every attempt to run a pipeline, with what it did';
+comment on column etl.etl_runs.inputs is 'The configuration the run was requested with, for `again`';
+comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';
+
+create table etl.etl_run_keys (
+    pipeline_id     uuid        not null,
+    idempotency_key text        not null,
+    run_id          uuid        not null,
+    created_at      timestamptz not null default now(),
+
+    constraint etl_run_keys_pkey primary key (pipeline_id, idempotency_key),
+    constraint etl_run_keys_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
+);
+
+create index etl_run_keys_run_idx on etl.etl_run_keys (run_id);
+
+comment on table etl.etl_run_keys is 'Which run a client''s Idempotency-Key was answered with: repeating the request finds it again';
+
+create table etl.etl_run_ranges (
+    run_id       uuid    not null,
+    range_no     integer not null,
+    after_key    text,
+    after_id     text,
+    upper_key    text,
+    upper_id     text,
+    next_batch   bigint  not null default 0,
+    job_id       text,
+    finished_at  timestamptz,
+
+    constraint etl_run_ranges_pkey primary key (run_id, range_no),
+    constraint etl_run_ranges_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
+);
+
+create index etl_run_ranges_job_idx on etl.etl_run_ranges (job_id);
+
+comment on table etl.etl_run_ranges is 'A run walks one or more key ranges; each is a chain of batches with its own position';
+comment on column etl.etl_run_ranges.next_batch is 'The fence: a batch may commit only by moving this from its own number to the next';
+comment on column etl.etl_run_ranges.job_id is 'The live job of the chain in apalis.jobs';
+
+create table etl.etl_state (
+    pipeline_id    uuid        not null,
+    checkpoint_key text        not null,
+    checkpoint_id  text        not null,
+    run_id         uuid        not null,
+    batch          bigint      not null,
+    updated_at     timestamptz not null default now(),
+
+    constraint etl_state_pkey primary key (pipeline_id),
+    constraint etl_state_pipeline_fkey
+        foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
+);
+
+comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form';
+
+create table etl.etl_transitions (
+    id             bigint      generated always as identity,
+    pipeline_id    uuid        not null,
+    pipeline       text        not null,
+    run_id         uuid,
+    from_status    text        not null,
+    to_status      text        not null,
+    actor          text        not null,
+    reason         text        not null,
+    correlation_id text,
+    at             timestamptz not null default clock_timestamp(),
+
+    constraint etl_transitions_pkey primary key (id),
+    constraint etl_transitions_from_check
+        check (from_status in ('IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED')),
+    constraint etl_transitions_to_check
+        check (to_status in ('IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED'))
+);
+
+create index etl_transitions_pipeline_idx on etl.etl_transitions (pipeline_id, id);
+
+comment on table etl.etl_transitions is
+    'Append-only log of status changes. Ids appear in commit order, so a reader resumes by `id > last seen`. '
+    'No foreign key: the log outlives a deleted pipeline';
+
+-- Ids in commit order: whoever inserts holds this lock until its commit, so a smaller id is never still to come.
+-- It is taken here and not by callers, so that no insert can forget it.
+create function etl.log_in_commit_order() returns trigger
+    language plpgsql
+    set search_path = pg_catalog
+as $$
+begin
+    perform pg_advisory_xact_lock(hashtextextended('etl.etl_transitions', 0));
+    return null;
+end
+$$;
+
+create trigger etl_transitions_in_commit_order
+    before insert on etl.etl_transitions
+    for each statement execute function etl.log_in_commit_order();
+
+-- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
+create function etl.announce_transition() returns trigger
+    language plpgsql
+    set search_path = pg_catalog
+as $$
+begin
+    perform pg_notify('vitrina_events', json_build_object('id', new.id, 'pipeline_id', new.pipeline_id)::text);
+    return null;
+end
+$$;
+
+create trigger etl_transitions_announce
+    after insert on etl.etl_transitions
+    for each row execute function etl.announce_transition();
+
+create table etl.etl_dead_letters (
+    id          bigint      generated always as identity,
+    pipeline_id uuid        not null,
+    run_id      uuid        not null,
+    batch       bigint      not null,
+    key         jsonb       not null,
+    row         jsonb       not null,
+    error       text        not null,
+    error_class text        not null,
+    created_at  timestamptz not null default now(),
+    replayed_at timestamptz,
+
+    constraint etl_dead_letters_pkey primary key (id),
+    constraint etl_dead_letters_pipeline_fkey
+        foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade,
+    constraint etl_dead_letters_class_check
+        check (error_class in ('Transient', 'RateLimited', 'Quota', 'Fatal', 'Row'))
+);
+
+create index etl_dead_letters_pipeline_idx on etl.etl_dead_letters (pipeline_id, id);
+
+comment on table etl.etl_dead_letters is 'Rows that could not be written, with the reason, until they are replayed';

@@ -1,0 +1,79 @@
+//! What the worker is told.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use super::api::parse_addr;
+use super::env::{Env, FromEnv};
+
+/// The settings of one worker process.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// Where `/metrics` is served: `VITRINA_METRICS_ADDR`.
+    pub metrics_addr: SocketAddr,
+    /// How many batches run side by side: `VITRINA_CONCURRENCY`.
+    pub concurrency: usize,
+    /// The name in logs and in the list of workers; made up where `VITRINA_WORKER_NAME` is unset.
+    pub name: Option<String>,
+    /// How often the queue is looked at even without a notification: `VITRINA_POLL_SECONDS`.
+    pub poll: Duration,
+    /// How often the worker says that it is alive: `VITRINA_HEARTBEAT_SECONDS`.
+    pub heartbeat: Duration,
+}
+
+impl FromEnv for WorkerConfig {
+    fn from_env(env: &mut Env) -> Option<Self> {
+        let metrics_addr = env.parsed("VITRINA_METRICS_ADDR", |value| parse_addr(value, "127.0.0.1:9091"));
+        Some(Self {
+            metrics_addr: metrics_addr.unwrap_or((Ipv4Addr::LOCALHOST, 9091).into()),
+            concurrency: env.number("VITRINA_CONCURRENCY", 4, 1..=256),
+            name: env.parsed("VITRINA_WORKER_NAME", parse_name),
+            poll: env.seconds("VITRINA_POLL_SECONDS", 30.0, 0.1..=3600.0),
+            heartbeat: env.seconds("VITRINA_HEARTBEAT_SECONDS", 2.0, 0.1..=60.0),
+        })
+    }
+}
+
+fn parse_name(value: &str) -> Result<String, &'static str> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if value.len() <= 64 && value.chars().all(allowed) {
+        Ok(value.to_owned())
+    } else {
+        Err("takes up to 64 letters, digits, dots, dashes and underscores")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let worker: WorkerConfig = Env::from_pairs::<&str, &str>([]).read().expect("defaults");
+        assert_eq!(worker.metrics_addr.to_string(), "127.0.0.1:9091");
+        assert_eq!(worker.concurrency, 4);
+        assert_eq!(worker.name, None);
+        assert_eq!(worker.poll, Duration::from_secs(30));
+        assert_eq!(worker.heartbeat, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn every_wrong_variable_of_a_worker_is_named() {
+        let pairs = [
+            ("VITRINA_METRICS_ADDR", "9091"),
+            ("VITRINA_CONCURRENCY", "0"),
+            ("VITRINA_WORKER_NAME", "a b"),
+            ("VITRINA_POLL_SECONDS", "soon"),
+            ("VITRINA_HEARTBEAT_SECONDS", "0"),
+        ];
+        let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
+        let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();
+        assert_eq!(named, pairs.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_worker_may_be_given_a_name() {
+        let env = Env::from_pairs([("VITRINA_WORKER_NAME", "worker-1.eu_west")]);
+        assert_eq!(env.read::<WorkerConfig>().expect("a good name").name.as_deref(), Some("worker-1.eu_west"));
+    }
+}

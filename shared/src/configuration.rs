@@ -1,0 +1,136 @@
+//! Creating, changing and removing pipelines.
+//!
+//! A draft arrives here validated (see [`crate::validation`]). Validation asks the server and takes time, so it holds
+//! no lock; the version tells whether the pipeline changed meanwhile.
+
+use sqlx::PgPool;
+
+use crate::{
+    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},
+    lifecycle::{self, Cause, LifecycleError},
+    store::{self, pipelines},
+};
+
+/// Why the configuration was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// There is no such pipeline.
+    #[error("there is no pipeline `{0}`")]
+    NoPipeline(PipelineRef),
+    /// Another pipeline has this name.
+    #[error("a pipeline named `{0}` exists already")]
+    NameTaken(String),
+    /// The target left the whitelist while we looked.
+    #[error("target `{0}` is not in the whitelist")]
+    TargetNotAllowed(String),
+    /// Somebody was faster.
+    #[error("the pipeline was changed meanwhile: it is at version {0} now")]
+    VersionChanged(i64),
+    /// A run is not finished.
+    #[error("cannot {action} pipeline `{name}` while it is {status}{}", listed(.fields))]
+    Busy {
+        /// What was wanted.
+        action: &'static str,
+        /// Its name.
+        name: String,
+        /// Its status.
+        status: Status,
+        /// The fields that must stay.
+        fields: Vec<&'static str>,
+    },
+    /// Pausing a pipeline that was disabled failed.
+    #[error(transparent)]
+    Lifecycle(#[from] LifecycleError),
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+fn listed(fields: &[&str]) -> String {
+    if fields.is_empty() {
+        ": cancel its run first".to_owned()
+    } else {
+        format!(": {} must stay until its run ends", fields.join(", "))
+    }
+}
+
+/// Stores a new pipeline.
+pub async fn create(db: &PgPool, draft: &PipelineDraft) -> Result<Pipeline, ConfigurationError> {
+    let mut tx = db.begin().await?;
+    let id = PipelineId::generate();
+    pipelines::insert(&mut tx, id, draft).await.map_err(|error| refusal(error, draft))?;
+    let pipeline = read_back(&mut tx, id).await?;
+    tx.commit().await?;
+    tracing::info!(pipeline = %draft.name, pipeline_id = %id, "pipeline created");
+    Ok(pipeline)
+}
+
+/// Changes a pipeline that is still at `version`. Disabling one that is running pauses it after the current batch.
+pub async fn change(
+    db: &PgPool,
+    id: PipelineId,
+    version: i64,
+    draft: &PipelineDraft,
+    cause: Cause<'_>,
+) -> Result<Pipeline, ConfigurationError> {
+    let mut tx = db.begin().await?;
+    let current = locked(&mut tx, &id.into()).await?;
+    if current.version != version {
+        return Err(ConfigurationError::VersionChanged(current.version));
+    }
+    let fields = current.draft.changes_under_a_run(draft);
+    if current.status.has_unfinished_run() && !fields.is_empty() {
+        return Err(busy("change", current, fields));
+    }
+    pipelines::update(&mut tx, id, draft).await.map_err(|error| refusal(error, draft))?;
+    let changed = read_back(&mut tx, id).await?;
+    let must_pause = !draft.enabled && matches!(current.status, Status::RunRequested | Status::Running);
+    if must_pause {
+        lifecycle::pause(&mut tx, &changed, "disabled", cause).await?;
+    }
+    let changed = read_back(&mut tx, id).await?;
+    tx.commit().await?;
+    tracing::info!(pipeline = %draft.name, pipeline_id = %id, version = changed.version, actor = cause.actor, "pipeline changed");
+    Ok(changed)
+}
+
+/// Removes a pipeline with its runs and checkpoint. Its version must be one of `versions`, where given.
+pub async fn delete(db: &PgPool, pipeline: &PipelineRef, versions: Option<&[i64]>) -> Result<(), ConfigurationError> {
+    let mut tx = db.begin().await?;
+    let current = locked(&mut tx, pipeline).await?;
+    if versions.is_some_and(|versions| !versions.contains(&current.version)) {
+        return Err(ConfigurationError::VersionChanged(current.version));
+    }
+    if current.status.has_unfinished_run() {
+        return Err(busy("delete", current, Vec::new()));
+    }
+    pipelines::delete(&mut tx, current.id).await?;
+    tx.commit().await?;
+    tracing::info!(pipeline = %current.draft.name, pipeline_id = %current.id, "pipeline deleted");
+    Ok(())
+}
+
+async fn locked(tx: &mut sqlx::PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, ConfigurationError> {
+    pipelines::lock(tx, pipeline).await?.ok_or_else(|| ConfigurationError::NoPipeline(pipeline.clone()))
+}
+
+async fn read_back(tx: &mut sqlx::PgConnection, id: PipelineId) -> Result<Pipeline, ConfigurationError> {
+    pipelines::find(tx, &id.into()).await?.ok_or(ConfigurationError::NoPipeline(id.into()))
+}
+
+fn busy(action: &'static str, pipeline: Pipeline, fields: Vec<&'static str>) -> ConfigurationError {
+    ConfigurationError::Busy { action, name: pipeline.draft.name, status: pipeline.status, fields }
+}
+
+/// A constraint's name becomes an answer: the database decides.
+fn refusal(error: sqlx::Error, draft: &PipelineDraft) -> ConfigurationError {
+    if store::violates(&error, "etl_pipelines_name_key") {
+        ConfigurationError::NameTaken(draft.name.clone())
+    } else if store::violates(&error, "etl_pipelines_target_fkey") {
+        ConfigurationError::TargetNotAllowed(draft.target_table.clone())
+    } else if store::violates(&error, "etl_pipeline_tasks_target_fkey") {
+        ConfigurationError::TargetNotAllowed(draft.final_target().0.to_owned())
+    } else {
+        error.into()
+    }
+}

@@ -1,0 +1,45 @@
+//! The connection pool of a service.
+
+use std::time::Duration;
+
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use crate::config::DatabaseConfig;
+
+/// How long a request waits for a connection before it is told that the database is away.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A pool that connects when it is first used: a service starts, and says so, while its database is away.
+pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(config.max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .connect_lazy_with(session(config.url.connect_options(), application))
+}
+
+/// What every session of ours has, whatever the server's defaults are.
+///
+/// Text forms of values are part of checkpoints, so the settings that shape them are fixed.
+pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions {
+    options.application_name(application).options([
+        ("timezone", "UTC"),
+        ("datestyle", "ISO, YMD"),
+        ("intervalstyle", "iso_8601"),
+        ("extra_float_digits", "1"),
+        ("idle_in_transaction_session_timeout", "60s"),
+    ])
+}
+
+/// Whether the error means that the database is away or refuses sessions, and not that the statement was wrong.
+pub fn is_away(error: &sqlx::Error) -> bool {
+    use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
+
+    if let Some(code) = error.as_database_error().and_then(|error| error.code()) {
+        // 08 connection, 57P0x shutdown and crash, 53300 too many connections, 28 wrong account
+        return code.starts_with("08") || code.starts_with("57P0") || code == "53300" || code.starts_with("28");
+    }
+    matches!(error, Io(_) | PoolTimedOut | PoolClosed | WorkerCrashed | Protocol(_) | Tls(_))
+}

@@ -1,0 +1,21 @@
+//! The domain: pure types and decisions. Nothing here knows of a database, a queue or HTTP.
+
+pub mod checkpoint;
+pub mod error_class;
+mod ids;
+mod names;
+pub mod pipeline;
+pub mod run;
+pub mod status;
+pub mod target;
+pub mod task_plan;
+
+pub use checkpoint::Checkpoint;
+pub use error_class::ErrorClass;
+pub use ids::{PipelineId, PipelineRef, RunId};
+pub use names::NamedEnum;
+pub use pipeline::{FullStrategy, Mode, NullKeys, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind};
+pub use run::{Run, RunStatus, Trigger};
+pub use status::{Command, IllegalTransition, Status};
+pub use target::{Target, TargetName};
+pub use task_plan::{Task, TaskPlan};

@@ -1,0 +1,240 @@
+//! A pipeline: what should be read, where it is written, and how to walk from one to the other.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{PipelineId, Status, TargetName, Task, TaskPlan, names::named_enum};
+
+named_enum! {
+    /// How a pipeline walks its source.
+    Mode {
+        /// Reads everything; afterwards the target equals the query's result.
+        Full = "full",
+        /// Reads what is new or changed since the checkpoint.
+        Incremental = "incremental",
+    }
+}
+
+named_enum! {
+    /// What kind of code a pipeline or a task is.
+    TaskKind {
+        /// A query.
+        Sql = "SQL",
+        /// A transform that was registered in the deployment.
+        Rust = "RUST",
+        /// The older documents' word for a registered transform.
+        Python = "PYTHON",
+    }
+}
+
+named_enum! {
+    /// What to do with rows whose incremental key is NULL: no keyset page would ever reach them.
+    NullKeys {
+        /// Refuse them.
+        Error = "error",
+        /// Read them before all others.
+        First = "first",
+    }
+}
+
+named_enum! {
+    /// How a full run replaces the target's rows.
+    FullStrategy {
+        /// Upsert page by page, remove stale rows at the end.
+        Merge = "merge",
+        /// Build beside the target and replace everything at once.
+        Swap = "swap",
+    }
+}
+
+/// Settings beyond the columns of `etl.etl_pipelines`. Unknown ones are refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PipelineOptions {
+    /// What to do with NULL keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null_keys: Option<NullKeys>,
+    /// How a full run replaces rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_strategy: Option<FullStrategy>,
+    /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lookback_seconds: Option<u32>,
+}
+
+/// Everything a client decides about a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineDraft {
+    /// Unique name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Kind of code.
+    pub kind: TaskKind,
+    /// How it walks.
+    pub mode: Mode,
+    /// The query, unless the plan has it.
+    pub source_query: Option<String>,
+    /// Where it writes.
+    pub target_table: String,
+    /// Rows in a batch.
+    pub batch_size: i32,
+    /// Column that grows with every change.
+    pub incremental_key: Option<String>,
+    /// Column that tells apart rows with equal keys.
+    pub incremental_id_key: Option<String>,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// Further settings.
+    pub options: PipelineOptions,
+    /// The plan; empty means `source_query` alone.
+    pub tasks: Vec<Task>,
+}
+
+/// A stored pipeline.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// Identity.
+    pub id: PipelineId,
+    /// What the client decided.
+    pub draft: PipelineDraft,
+    /// Where it stands.
+    pub status: Status,
+    /// Grows with every change of the draft.
+    pub version: i64,
+    /// When it was created.
+    pub created_at: DateTime<Utc>,
+    /// When the draft was last changed.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Something wrong with one field of what a client sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Path of the field, for instance `tasks[1].body`.
+    pub field: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem of `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// Largest batch. Beyond it a transaction would be long without being faster.
+pub const MAX_BATCH_SIZE: i32 = 1_000_000;
+/// Longest description.
+pub const MAX_DESCRIPTION: usize = 2_000;
+
+impl PipelineDraft {
+    /// The query that reads the source, and the field it stands in. The plan wins over `source_query`.
+    pub fn reader(&self) -> Option<(&str, &'static str)> {
+        match self.tasks.iter().min_by_key(|task| task.order_index) {
+            Some(first) => Some((&first.body, "tasks[0].body")),
+            None => self.source_query.as_deref().map(|query| (query, "source_query")),
+        }
+    }
+
+    /// Where the rows go in the end: the last step may override the target.
+    pub fn final_target(&self) -> (&str, &'static str) {
+        let last = self.tasks.iter().max_by_key(|task| task.order_index);
+        match last.and_then(|task| task.target_table.as_deref()) {
+            Some(target) => (target, "tasks.target_table"),
+            None => (&self.target_table, "target_table"),
+        }
+    }
+
+    /// Everything that is wrong with the draft by itself, without looking at a database.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = self.name_problem().into_iter().collect();
+        problems.extend(self.size_problems());
+        problems.extend(self.mode_problems());
+        problems.extend(self.source_problems());
+        problems.extend(TaskPlan::problems(&self.tasks));
+        if let Err(error) = self.target_table.parse::<TargetName>() {
+            problems.push(Problem::new("target_table", error.to_string()));
+        }
+        problems
+    }
+
+    fn name_problem(&self) -> Option<Problem> {
+        let well_formed = self.name.len() <= 100
+            && self.name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && self.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
+        if !well_formed {
+            return Some(Problem::new(
+                "name",
+                "a name has 1 to 100 letters, digits, `_`, `.` or `-` and begins with a letter",
+            ));
+        }
+        Uuid::try_parse(&self.name).is_ok().then(|| Problem::new("name", "a name must not look like an id"))
+    }
+
+    fn size_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !(1..=MAX_BATCH_SIZE).contains(&self.batch_size) {
+            problems.push(Problem::new("batch_size", format!("a batch has 1 to {MAX_BATCH_SIZE} rows")));
+        }
+        if self.description.chars().count() > MAX_DESCRIPTION {
+            problems.push(Problem::new("description", format!("at most {MAX_DESCRIPTION} characters")));
+        }
+        if self.description.contains('\0') {
+            problems.push(Problem::new("description", "text must not contain NUL characters"));
+        }
+        problems
+    }
+
+    fn mode_problems(&self) -> Vec<Problem> {
+        let keys = [("incremental_key", &self.incremental_key), ("incremental_id_key", &self.incremental_id_key)];
+        let mut problems = Vec::new();
+        for (field, column) in keys {
+            match (self.mode, column) {
+                (Mode::Incremental, None) => {
+                    problems.push(Problem::new(field, "an incremental pipeline needs this column of its query"));
+                }
+                (_, Some(column)) if column.is_empty() || column.len() > 63 || column.contains('\0') => {
+                    problems.push(Problem::new(field, "a column's name has 1 to 63 bytes"));
+                }
+                (Mode::Full | Mode::Incremental, _) => {}
+            }
+        }
+        if self.mode == Mode::Incremental && self.options.full_strategy.is_some() {
+            problems.push(Problem::new("options.full_strategy", "only a pipeline in mode `full` has a full strategy"));
+        }
+        problems
+    }
+
+    fn source_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.tasks.is_empty() && self.source_query.as_deref().is_none_or(|query| query.trim().is_empty()) {
+            problems.push(Problem::new("source_query", "a pipeline needs a query here or a plan in `tasks`"));
+        }
+        if self.kind != TaskKind::Sql && !self.tasks.iter().any(|task| task.task_type != TaskKind::Sql) {
+            problems.push(Problem::new(
+                "type",
+                format!("a pipeline of type {} needs a plan with a registered transform", self.kind),
+            ));
+        }
+        problems
+    }
+
+    /// The fields that differ and must not change while a run is unfinished.
+    pub fn changes_under_a_run(&self, changed: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("name", self.name != changed.name),
+            ("type", self.kind != changed.kind),
+            ("mode", self.mode != changed.mode),
+            ("source_query", self.source_query != changed.source_query),
+            ("target_table", self.target_table != changed.target_table),
+            ("incremental_key", self.incremental_key != changed.incremental_key),
+            ("incremental_id_key", self.incremental_id_key != changed.incremental_id_key),
+            ("options", self.options != changed.options),
+            ("tasks", self.tasks != changed.tasks),
+        ];
+        fields.into_iter().filter_map(|(field, differs)| differs.then_some(field)).collect()
+    }
+}

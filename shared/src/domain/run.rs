@@ -1,0 +1,88 @@
+//! One attempt to run a pipeline.
+
+use chrono::{DateTime, Utc};
+
+use super::{Checkpoint, ErrorClass, Mode, PipelineId, RunId, names::named_enum};
+
+named_enum! {
+    /// How a run stands.
+    RunStatus {
+        /// Waits for a worker.
+        Queued = "QUEUED",
+        /// Batches are being executed.
+        Running = "RUNNING",
+        /// Rests at its checkpoint.
+        Paused = "PAUSED",
+        /// Everything is written.
+        Success = "SUCCESS",
+        /// Gave up; the error says why.
+        Failed = "FAILED",
+        /// Ended by someone.
+        Cancelled = "CANCELLED",
+    }
+}
+
+impl RunStatus {
+    /// Whether the run will change no more.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Success | Self::Failed | Self::Cancelled => true,
+            Self::Queued | Self::Running | Self::Paused => false,
+        }
+    }
+}
+
+named_enum! {
+    /// Who or what asked for a run.
+    Trigger {
+        /// A client of the API.
+        Api = "API",
+        /// A client that wants an earlier run repeated.
+        Again = "AGAIN",
+        /// Recovery, for a status that somebody set by hand.
+        Recovery = "RECOVERY",
+    }
+}
+
+/// A row of `etl.etl_runs`.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Identity.
+    pub id: RunId,
+    /// The pipeline it belongs to.
+    pub pipeline_id: PipelineId,
+    /// That pipeline's name.
+    pub pipeline: String,
+    /// The mode it was requested in.
+    pub mode: Mode,
+    /// How it stands.
+    pub status: RunStatus,
+    /// What asked for it.
+    pub trigger: Trigger,
+    /// When it was asked for.
+    pub requested_at: DateTime<Utc>,
+    /// When its first batch began.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it ended.
+    pub finished_at: Option<DateTime<Utc>>,
+    /// Rows that its query returned.
+    pub rows_read: i64,
+    /// Rows that were inserted or changed in the target.
+    pub rows_written: i64,
+    /// Rows that went to the dead letters.
+    pub rows_rejected: i64,
+    /// Estimate of the rows to read.
+    pub rows_total: Option<i64>,
+    /// Batches committed.
+    pub batches: i64,
+    /// Attempts that failed.
+    pub attempts: i32,
+    /// Why it failed, truncated.
+    pub error: Option<String>,
+    /// Class of that error.
+    pub error_class: Option<ErrorClass>,
+    /// Where it began.
+    pub checkpoint_from: Option<Checkpoint>,
+    /// Where it stands or ended.
+    pub checkpoint_to: Option<Checkpoint>,
+}

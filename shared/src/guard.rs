@@ -1,0 +1,134 @@
+//! What a source query may say.
+//!
+//! A pipeline's query is written by a user and run by us, beside tables that it must not touch. Four layers stand between
+//! the two, and each holds on its own:
+//!
+//! 1. [`parse()`] reads the text: one `select` over tables of the source schemas. What we send to the server later is not
+//!    the user's text but our reading of it (`text`), so the server cannot read it differently.
+//! 2. [`check_functions`] asks the server's catalog about every function that is called: none may write, wait or reach
+//!    around the other layers.
+//! 3. [`restrict`] gives the transaction away to [`QUERY_ROLE`], which may select from the source schemas and nothing else;
+//!    [`describe()`] makes it read only besides.
+//! 4. The same [`restrict`] bounds how long a statement runs and waits for locks.
+//!
+//! Read `placeholders` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`.
+//!
+//! What a view or a function of a source schema does inside is its owner's word: it is checked by layers 3 and 4 only.
+
+mod describe;
+mod functions;
+mod parse;
+mod placeholders;
+mod relations;
+mod text;
+
+use std::fmt;
+
+pub use describe::{QueryLimits, SourceColumn, describe, restrict};
+pub use functions::{FunctionName, check_functions};
+pub use parse::{SourceQuery, parse};
+pub use placeholders::{ParameterTypes, Placeholder};
+pub use relations::RelationName;
+
+/// The role that users' queries run under: it has no login, may select from the source schemas, and nothing else.
+pub const QUERY_ROLE: &str = "vitrina_query";
+
+/// Longer queries are refused unread.
+pub const MAX_QUERY_BYTES: usize = 64 * 1024;
+
+/// The schemas that queries may read from, compared exactly as PostgreSQL stores their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSchemas(Vec<String>);
+
+impl SourceSchemas {
+    pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    /// Whether queries may read from `schema`. The server's own schemas never qualify, even when configured.
+    pub fn allows(&self, schema: &str) -> bool {
+        let system = schema.starts_with("pg_") || schema == "information_schema";
+        !system && self.0.iter().any(|name| name == schema)
+    }
+
+    fn example(&self) -> &str {
+        self.0.first().map_or("schema", String::as_str)
+    }
+}
+
+/// Lists the names as a sentence does: `content, ugc`.
+impl fmt::Display for SourceSchemas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// Why a query cannot be accepted, in words for the person who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("the query is {bytes} bytes long; at most {MAX_QUERY_BYTES} are accepted")]
+    TooLong { bytes: usize },
+    #[error("the query is empty")]
+    Empty,
+    #[error("the query contains a NUL character, which PostgreSQL cannot store")]
+    NulCharacter,
+    #[error("the query is nested too deeply or has too many parts; a view or CTEs could carry some of it")]
+    TooComplex,
+    #[error("the query cannot be read: {message}")]
+    Syntax { message: String },
+    #[error("a query starts with SELECT, WITH or VALUES; this one starts with {found}")]
+    NotASelect { found: String },
+    #[error("a query is one statement; this one goes on after a semicolon")]
+    SeveralStatements,
+    #[error("a query only reads; INSERT, UPDATE, DELETE and MERGE are not allowed anywhere in it")]
+    DataModification,
+    #[error("SELECT INTO creates a table; leave INTO out, Vitrina writes the result to the target")]
+    SelectInto,
+    #[error("a query takes no row locks; leave FOR UPDATE or FOR SHARE out")]
+    RowLock,
+    #[error("write SELECT * FROM … instead of TABLE …")]
+    TableCommand,
+    #[error("write the operator itself instead of OPERATOR(…)")]
+    QualifiedOperator,
+    #[error("{written} is not something that a PostgreSQL query can select from")]
+    StrangeRelation { written: String },
+    #[error("Unicode escapes (U&) are not accepted; write the character itself")]
+    UnicodeEscape,
+    #[error("the name {name} is longer than the 63 bytes that PostgreSQL keeps")]
+    NameTooLong { name: String },
+    #[error("{written} is not a parameter here; the placeholders are {}", Placeholder::LIST)]
+    PositionalParameter { written: String },
+    #[error(":{name} is not a placeholder; these are {}", Placeholder::LIST)]
+    UnknownPlaceholder { name: String },
+    #[error("{name} needs its schema: write {example}.{name} (queries read from {schemas})")]
+    UnqualifiedRelation { name: String, example: String, schemas: SourceSchemas },
+    #[error("{name} is out of reach: queries read from {schemas}, named as schema.table")]
+    ForeignRelation { name: String, schemas: SourceSchemas },
+    #[error("the function {function} is out of reach: queries call PostgreSQL's own functions and those of {schemas}")]
+    ForeignFunction { function: FunctionName, schemas: SourceSchemas },
+    #[error("the function {function} does not exist")]
+    UnknownFunction { function: FunctionName },
+    #[error("the function {function} is volatile: it may write, wait or change the session, and a query only reads")]
+    VolatileFunction { function: FunctionName },
+    #[error("the function {function} runs with the rights of its owner, which a query must not borrow")]
+    SecurityDefiner { function: FunctionName },
+    #[error(
+        "the function {function} looks at the server or around the tables that a query may read; it is not allowed"
+    )]
+    ForbiddenFunction { function: FunctionName },
+    #[error("the query returns no columns")]
+    NoColumns,
+    #[error("the query returns two columns named {name}; give one of them an alias")]
+    DuplicateColumn { name: String },
+    #[error("PostgreSQL refuses the query: {message}")]
+    Server { message: String },
+}
+
+/// Either the query is wrong, or it could not be judged because the database did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the database did not answer")]
+    Database(#[from] sqlx::Error),
+}

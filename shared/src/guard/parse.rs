@@ -1,0 +1,168 @@
+//! Layer 1: the query is one `select` that reads tables of the source schemas. Pure, no database.
+//!
+//! Keywords that PostgreSQL reserves (`into`, `for update`, `table`) are refused wherever they stand as tokens, without
+//! trusting the syntax tree; relations and data-modifying CTEs are found in the tree (`relations`).
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{Query, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use super::relations::{RelationName, relations};
+use super::text::{Lexeme, Text, lexemes};
+use super::{FunctionName, MAX_QUERY_BYTES, ParameterTypes, Placeholder, Refusal, SourceSchemas, functions};
+
+/// How deep brackets may nest: each level costs the parser a good piece of stack.
+const MAX_BRACKETS: usize = 24;
+const MAX_RECURSION: usize = 200;
+/// A chain of operators is a tree as deep as the chain is long; this bounds it.
+const MAX_LINKS: usize = 4_000;
+/// More than the limits above can use up, several times over. Pages that are not touched cost nothing.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
+
+/// A query that passed layer 1.
+#[derive(Debug, Clone)]
+pub struct SourceQuery {
+    pub(super) text: Text,
+    pub(super) pads_with_nulls: bool,
+    relations: BTreeSet<RelationName>,
+    functions: BTreeSet<FunctionName>,
+}
+
+impl SourceQuery {
+    /// The tables and views that it names.
+    pub fn relations(&self) -> &BTreeSet<RelationName> {
+        &self.relations
+    }
+
+    /// Everything in it that looks like a call; some may be column lists of aliases.
+    pub fn functions(&self) -> &BTreeSet<FunctionName> {
+        &self.functions
+    }
+
+    /// The placeholders that it uses: with any of them it pages by itself, without it is to be wrapped.
+    pub fn placeholders(&self) -> BTreeSet<Placeholder> {
+        self.text.placeholders().collect()
+    }
+
+    /// The text to run. [`Placeholder::number`] says which parameter is which; bind all four, used or not.
+    /// There is neither a final semicolon nor a comment in it, so it can stand inside other SQL.
+    pub fn render(&self, types: &ParameterTypes) -> String {
+        self.text.with_parameters(types)
+    }
+}
+
+/// Reads `sql` and refuses everything but one `select` over tables of `schemas`.
+pub fn parse(sql: &str, schemas: &SourceSchemas) -> Result<SourceQuery, Refusal> {
+    refuse_unreadable(sql)?;
+    let lexemes = lexemes(sql)?;
+    refuse_other_statements(&lexemes)?;
+    refuse_depth(&lexemes)?;
+    refuse_reserved(&lexemes)?;
+    let text = Text::new(&lexemes)?;
+    let functions = functions::called(&lexemes, schemas)?;
+    let relations = with_a_large_stack(|| relations(&syntax_tree(&lexemes)?, schemas))?;
+    let padding = ["left", "right", "full", "rollup", "cube", "grouping"];
+    let pads_with_nulls = lexemes.iter().any(|lexeme| padding.iter().any(|word| lexeme.is_word(word)));
+    Ok(SourceQuery { text, pads_with_nulls, relations, functions })
+}
+
+fn refuse_unreadable(sql: &str) -> Result<(), Refusal> {
+    if sql.len() > MAX_QUERY_BYTES {
+        return Err(Refusal::TooLong { bytes: sql.len() });
+    }
+    if sql.contains('\0') {
+        return Err(Refusal::NulCharacter);
+    }
+    Ok(())
+}
+
+fn refuse_other_statements(lexemes: &[Lexeme]) -> Result<(), Refusal> {
+    let first = lexemes.iter().find(|lexeme| lexeme.token != Token::LParen).ok_or(Refusal::Empty)?;
+    if first.is_word("table") {
+        return Err(Refusal::TableCommand);
+    }
+    if !["select", "with", "values"].iter().any(|word| first.is_word(word)) {
+        return Err(Refusal::NotASelect { found: first.token.to_string() });
+    }
+    if lexemes.iter().any(|lexeme| lexeme.token == Token::SemiColon) {
+        return Err(Refusal::SeveralStatements);
+    }
+    Ok(())
+}
+
+fn refuse_depth(lexemes: &[Lexeme]) -> Result<(), Refusal> {
+    let flat = |token: &Token| matches!(token, Token::Comma | Token::Number(..) | Token::SingleQuotedString(_));
+    let mut open = 0_usize;
+    let mut links = 0;
+    for Lexeme { token, .. } in lexemes {
+        if matches!(token, Token::LParen | Token::LBracket) {
+            open += 1;
+        } else if matches!(token, Token::RParen | Token::RBracket) {
+            open = open.saturating_sub(1);
+        }
+        links += usize::from(!flat(token) && !matches!(token, Token::LParen | Token::RParen));
+        if open > MAX_BRACKETS || links > MAX_LINKS {
+            return Err(Refusal::TooComplex);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses clauses by keywords that cannot be anything else, except after `.` and `as`, where they are column names.
+fn refuse_reserved(lexemes: &[Lexeme]) -> Result<(), Refusal> {
+    for window in lexemes.windows(3) {
+        let [before, lexeme, next] = window else { continue };
+        if before.token == Token::Period || before.is_word("as") {
+            continue;
+        }
+        if lexeme.is_word("into") {
+            let writes = before.is_word("insert") || before.is_word("merge");
+            return Err(if writes { Refusal::DataModification } else { Refusal::SelectInto });
+        }
+        if lexeme.is_word("table") {
+            return Err(Refusal::TableCommand);
+        }
+        if lexeme.is_word("for") && ["update", "no", "share", "key"].iter().any(|word| next.is_word(word)) {
+            return Err(Refusal::RowLock);
+        }
+        if lexeme.is_word("operator") && next.token == Token::LParen {
+            return Err(Refusal::QualifiedOperator);
+        }
+    }
+    Ok(())
+}
+
+/// Runs the parser on a thread of its own: it recurses, and a stack that overflows would end the whole process.
+fn with_a_large_stack<T: Send>(read: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read);
+        let result = thread.ok().and_then(|thread| thread.join().ok());
+        result.unwrap_or(Err(Refusal::TooComplex))
+    })
+}
+
+/// Parses the lexemes, so that the tree is of the very tokens that were judged and will be sent.
+fn syntax_tree(lexemes: &[Lexeme]) -> Result<Query, Refusal> {
+    let tokens = lexemes.iter().map(Lexeme::with_span).collect();
+    let mut statements = Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(MAX_RECURSION)
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
+        .map_err(unreadable)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(Statement::Query(query)), true) => Ok(*query),
+        (Some(_), true) => Err(Refusal::DataModification),
+        (Some(_), false) => Err(Refusal::SeveralStatements),
+        (None, _) => Err(Refusal::Empty),
+    }
+}
+
+fn unreadable(error: ParserError) -> Refusal {
+    match error {
+        ParserError::RecursionLimitExceeded => Refusal::TooComplex,
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => Refusal::Syntax { message },
+    }
+}

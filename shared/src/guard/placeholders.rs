@@ -1,0 +1,126 @@
+//! Named placeholders: `:after_key`, `:after_id`, `:upper`, `:limit`.
+//!
+//! They are found between tokens, so never inside a string, a comment, a cast (`::`) or an array slice (`[1:n]`).
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::Refusal;
+use super::text::Lexeme;
+
+/// A value that Vitrina fills in for every page, in a query that pages by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Placeholder {
+    /// The incremental key of the last row that was read, null on the first page.
+    AfterKey,
+    /// The tie-breaking id of that row.
+    AfterId,
+    /// The highest key that this run may read.
+    Upper,
+    /// How many rows a page has.
+    Limit,
+}
+
+impl Placeholder {
+    pub const ALL: [Self; 4] = [Self::AfterKey, Self::AfterId, Self::Upper, Self::Limit];
+    pub(super) const LIST: &str = ":after_key, :after_id, :upper, :limit";
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AfterKey => "after_key",
+            Self::AfterId => "after_id",
+            Self::Upper => "upper",
+            Self::Limit => "limit",
+        }
+    }
+
+    /// The number of its parameter: the same in every query, whichever placeholders it uses.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::AfterKey => 1,
+            Self::AfterId => 2,
+            Self::Upper => 3,
+            Self::Limit => 4,
+        }
+    }
+
+    /// How it is written for running: a numbered parameter with its type.
+    pub(super) fn parameter(self, types: &ParameterTypes) -> String {
+        let type_name = match self {
+            Self::AfterKey | Self::Upper => &types.key,
+            Self::AfterId => &types.id,
+            Self::Limit => "bigint",
+        };
+        format!("(${}::{type_name})", self.number())
+    }
+
+    fn from_name(name: &str) -> Result<Self, Refusal> {
+        let known = Self::ALL.into_iter().find(|placeholder| placeholder.name() == name);
+        known.ok_or_else(|| Refusal::UnknownPlaceholder { name: name.to_owned() })
+    }
+}
+
+/// The types of the incremental key and of its tie-breaking id, as `format_type` writes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterTypes {
+    pub key: String,
+    pub id: String,
+}
+
+/// Drops whitespace and comments from `tokens` and turns each `:name` into one lexeme.
+pub(super) fn mark(tokens: &[TokenWithSpan]) -> Result<Vec<Lexeme>, Refusal> {
+    let mut lexemes: Vec<Lexeme> = Vec::new();
+    let mut brackets = Brackets::default();
+    let mut rest = tokens;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if matches!(first.token, Token::Whitespace(_)) {
+            continue;
+        }
+        brackets.pass(&first.token);
+        match named_after(first, after) {
+            Some(name) if !brackets.in_slice() && !labels(lexemes.last(), first) => {
+                rest = &after[1..];
+                lexemes.push(Lexeme::placeholder(first, Placeholder::from_name(&name)?));
+            }
+            Some(_) | None => lexemes.push(Lexeme::token(first)),
+        }
+    }
+    Ok(lexemes)
+}
+
+/// The word that stands directly after `colon`, if that is a colon.
+fn named_after(colon: &TokenWithSpan, after: &[TokenWithSpan]) -> Option<String> {
+    let next = after.first()?;
+    let Token::Word(word) = &next.token else { return None };
+    let adjacent = colon.token == Token::Colon && colon.span.end == next.span.start;
+    (adjacent && word.quote_style.is_none()).then(|| word.value.to_ascii_lowercase())
+}
+
+/// Whether the colon directly follows a value, as in `json_object('label':title)`.
+fn labels(before: Option<&Lexeme>, colon: &TokenWithSpan) -> bool {
+    before.is_some_and(|lexeme| {
+        let token = &lexeme.token;
+        let name = matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword);
+        let value = matches!(token, Token::SingleQuotedString(_) | Token::Number(..) | Token::RParen);
+        (name || value) && lexeme.end == colon.span.start
+    })
+}
+
+/// Which kind of bracket is open, to tell `[1:upper]` from `(:upper)`.
+#[derive(Default)]
+struct Brackets(Vec<bool>);
+
+impl Brackets {
+    fn pass(&mut self, token: &Token) {
+        if matches!(token, Token::LBracket | Token::LParen) {
+            self.0.push(*token == Token::LBracket);
+        } else if matches!(token, Token::RBracket | Token::RParen) {
+            self.0.pop();
+        }
+    }
+
+    fn in_slice(&self) -> bool {
+        self.0.last().copied().unwrap_or(false)
+    }
+}

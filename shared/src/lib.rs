@@ -1,0 +1,33 @@
+//! What the API and the workers share: the domain, the database and the rules between them.
+//!
+//! Reading order, which is also the only direction in which modules may import:
+//!
+//! 1. [`domain`]: pure types and decisions, no I/O;
+//! 2. [`store`]: SQL and nothing else, a file per table;
+//! 3. [`guard`]: what a source query may say;
+//! 4. [`validation`]: everything that must hold of a pipeline before it is stored;
+//! 5. [`jobs`]: how work enters the queue;
+//! 6. [`lifecycle`]: the only code that changes a status;
+//! 7. [`configuration`]: creating, changing and removing pipelines;
+//! 8. [`notify`]: LISTEN with reconnect.
+//!
+//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start.
+
+pub mod config;
+pub mod configuration;
+pub mod database;
+pub mod domain;
+pub mod guard;
+pub mod jobs;
+pub mod lifecycle;
+pub mod metrics;
+pub mod migrate;
+pub mod notify;
+pub mod process;
+pub mod store;
+pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod validation;
+
+pub use migrate::MIGRATOR;

@@ -1,0 +1,221 @@
+//! The only code that changes the status of a pipeline.
+//!
+//! lock the row → ask the domain → write the run and its job → write the status → log the transition,
+//! in one transaction, so that status, history and queue can never disagree. The log comes last because whoever
+//! writes to it keeps others from doing so until the commit.
+
+mod enqueue;
+mod recovery;
+
+use sqlx::{PgConnection, PgPool};
+
+use crate::{
+    domain::{Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger},
+    jobs::EnqueueError,
+    store::{pipelines, runs, state, transitions},
+};
+
+pub use recovery::recover;
+
+/// Who wants something, and the request it came with.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause<'a> {
+    /// Name of the token, or of the part of Vitrina.
+    pub actor: &'a str,
+    /// Carried from the request to the last batch.
+    pub correlation_id: &'a str,
+}
+
+/// Why a pipeline's status did not change.
+#[derive(Debug, thiserror::Error)]
+pub enum LifecycleError {
+    /// There is no such pipeline.
+    #[error("there is no pipeline `{0}`")]
+    NoPipeline(PipelineRef),
+    /// There is no such run.
+    #[error("there is no run `{0}`")]
+    NoRun(RunId),
+    /// It may not run.
+    #[error("pipeline `{0}` is disabled: enable it before running it")]
+    Disabled(String),
+    /// The command makes no sense now.
+    #[error("{transition}{}", advice(.transition))]
+    Illegal {
+        /// What was asked of which status.
+        #[from]
+        transition: IllegalTransition,
+    },
+    /// The job could not be queued.
+    #[error(transparent)]
+    Enqueue(#[from] EnqueueError),
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// What would help instead.
+fn advice(refused: &IllegalTransition) -> &'static str {
+    match (refused.command, refused.from.has_unfinished_run()) {
+        (Command::Reset, true) => ": cancel its run first",
+        (Command::RequestPause | Command::Cancel, false) => ": it has no run in progress",
+        (Command::RequestRun, true) => ": its run is not finished",
+        (Command::Reset | Command::RequestRun, false)
+        | (Command::RequestPause | Command::Cancel, true)
+        | (Command::Claim | Command::ConfirmPause | Command::Finish | Command::Fail, _) => "",
+    }
+}
+
+/// The answer to a run request.
+#[derive(Debug)]
+pub struct RequestedRun {
+    /// The run that was queued, resumed or found.
+    pub run: Run,
+    /// Status of the pipeline now.
+    pub status: Status,
+    /// Whether an unfinished run was there already.
+    pub already_active: bool,
+}
+
+/// Requests a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
+pub async fn request_run(
+    db: &PgPool,
+    pipeline: &PipelineRef,
+    idempotency_key: Option<&str>,
+    cause: Cause<'_>,
+) -> Result<RequestedRun, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let pipeline = lock(&mut tx, pipeline).await?;
+    if let Some(key) = idempotency_key
+        && let Some(run) = runs::find_by_key(&mut tx, pipeline.id, key).await?
+    {
+        return Ok(RequestedRun { already_active: !run.status.is_final(), status: pipeline.status, run });
+    }
+    if !pipeline.draft.enabled {
+        return Err(LifecycleError::Disabled(pipeline.draft.name));
+    }
+    let already_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
+    let run = enqueue::ensure_run(&mut tx, &pipeline, Trigger::Api, cause).await?;
+    if let Some(key) = idempotency_key {
+        runs::remember_key(&mut tx, pipeline.id, key, run.id).await?;
+    }
+    let status = match pipeline.status {
+        under_way @ (Status::RunRequested | Status::Running) => under_way,
+        Status::Idle | Status::Failed => {
+            change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "run requested", cause).await?
+        }
+        Status::Paused => change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "resumed", cause).await?,
+        Status::PauseRequested => {
+            change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "pause withdrawn", cause).await?
+        }
+    };
+    tx.commit().await?;
+    Ok(RequestedRun { run, status, already_active })
+}
+
+/// Requests a new run with the inputs of an earlier one: its configuration and where it began.
+pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<RequestedRun, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let found = runs::find(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    let pipeline = lock(&mut tx, &found.pipeline_id.into()).await?;
+    if !pipeline.draft.enabled {
+        return Err(LifecycleError::Disabled(pipeline.draft.name));
+    }
+    if pipeline.status.has_unfinished_run() {
+        return Err(IllegalTransition { from: pipeline.status, command: Command::RequestRun }.into());
+    }
+    let inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    let run =
+        enqueue::new_run(&mut tx, &pipeline, &inputs, found.checkpoint_from.as_ref(), Trigger::Again, cause).await?;
+    let reason = format!("run {earlier} again");
+    let status = change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), &reason, cause).await?;
+    tx.commit().await?;
+    Ok(RequestedRun { run, status, already_active: false })
+}
+
+/// Requests a pause after the current batch. Returns the status; repeating it changes nothing.
+pub async fn request_pause(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let pipeline = lock(&mut tx, pipeline).await?;
+    if matches!(pipeline.status, Status::PauseRequested | Status::Paused) {
+        return Ok(pipeline.status);
+    }
+    let status = pause(&mut tx, &pipeline, "pause requested", cause).await?;
+    tx.commit().await?;
+    Ok(status)
+}
+
+/// Requests a pause within the caller's transaction, on a pipeline that the caller has locked.
+pub(crate) async fn pause(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    reason: &str,
+    cause: Cause<'_>,
+) -> Result<Status, LifecycleError> {
+    let run = runs::find_active(tx, pipeline.id).await?;
+    change(tx, pipeline, Command::RequestPause, run.map(|run| run.id), reason, cause).await
+}
+
+/// Ends the unfinished run at once: a batch that is being written does not commit. Returns the status.
+pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let pipeline = lock(&mut tx, pipeline).await?;
+    pipeline.status.apply(Command::Cancel)?;
+    let run = runs::find_active(&mut tx, pipeline.id).await?;
+    if let Some(run) = &run {
+        runs::end(&mut tx, run.id, RunStatus::Cancelled).await?;
+        runs::withdraw_jobs(&mut tx, run.id, "the run was cancelled").await?;
+    }
+    let status = change(&mut tx, &pipeline, Command::Cancel, run.map(|run| run.id), "cancelled", cause).await?;
+    tx.commit().await?;
+    Ok(status)
+}
+
+/// Forgets the checkpoint, so that the next run begins at the beginning. Returns the status.
+pub async fn reset(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let pipeline = lock(&mut tx, pipeline).await?;
+    pipeline.status.apply(Command::Reset)?;
+    state::forget(&mut tx, pipeline.id).await?;
+    let status = change(&mut tx, &pipeline, Command::Reset, None, "checkpoint forgotten", cause).await?;
+    tx.commit().await?;
+    Ok(status)
+}
+
+async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, LifecycleError> {
+    pipelines::lock(tx, pipeline).await?.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))
+}
+
+/// The one function that writes a status: asks the domain, writes, logs. The transaction's last statement.
+async fn change(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    command: Command,
+    run_id: Option<RunId>,
+    reason: &str,
+    cause: Cause<'_>,
+) -> Result<Status, LifecycleError> {
+    let to = pipeline.status.apply(command)?;
+    pipelines::set_status(tx, pipeline.id, to).await?;
+    let transition = transitions::NewTransition {
+        pipeline_id: pipeline.id,
+        pipeline: &pipeline.draft.name,
+        run_id,
+        from: pipeline.status,
+        to,
+        actor: cause.actor,
+        reason,
+        correlation_id: Some(cause.correlation_id),
+    };
+    transitions::insert(tx, &transition).await?;
+    tracing::info!(
+        pipeline = %pipeline.draft.name,
+        pipeline_id = %pipeline.id,
+        run_id = run_id.map(tracing::field::display),
+        from = %pipeline.status,
+        to = %to,
+        actor = cause.actor,
+        reason,
+        "transition",
+    );
+    Ok(to)
+}

@@ -1,0 +1,90 @@
+//! Runs and their jobs, written in the transaction of the transition that wants them.
+
+use sqlx::PgConnection;
+
+use super::{Cause, LifecycleError};
+use crate::{
+    domain::{Checkpoint, Mode, Pipeline, PipelineDraft, Run, RunId, RunStatus, Trigger},
+    jobs::{self, BatchJob},
+    store::{runs, state},
+};
+
+/// The unfinished run of the pipeline, or a new one; in either case every open range of it has a live job.
+pub(super) async fn ensure_run(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    trigger: Trigger,
+    cause: Cause<'_>,
+) -> Result<Run, LifecycleError> {
+    let Some(run) = runs::find_active(tx, pipeline.id).await? else {
+        let from = first_checkpoint(tx, pipeline).await?;
+        return new_run(tx, pipeline, &pipeline.draft, from.as_ref(), trigger, cause).await;
+    };
+    if run.status == RunStatus::Paused {
+        runs::requeue(tx, run.id).await?;
+    }
+    ensure_jobs(tx, pipeline, run.id).await?;
+    read_back(tx, run.id).await
+}
+
+/// A full run reads everything; an incremental one goes on where the last one stopped.
+async fn first_checkpoint(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<Option<Checkpoint>, LifecycleError> {
+    match pipeline.draft.mode {
+        Mode::Full => Ok(None),
+        Mode::Incremental => Ok(state::find(tx, pipeline.id).await?.map(|state| state.checkpoint)),
+    }
+}
+
+/// Queues a new run with its first batch.
+pub(super) async fn new_run(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    inputs: &PipelineDraft,
+    from: Option<&Checkpoint>,
+    trigger: Trigger,
+    cause: Cause<'_>,
+) -> Result<Run, LifecycleError> {
+    let id = RunId::generate();
+    let run = runs::NewRun {
+        id,
+        pipeline_id: pipeline.id,
+        trigger,
+        requested_by: cause.actor,
+        correlation_id: cause.correlation_id,
+        inputs,
+        from,
+    };
+    runs::insert(tx, &run).await?;
+    ensure_jobs(tx, pipeline, id).await?;
+    read_back(tx, id).await
+}
+
+/// Gives a job to every open range of the run that has none. Returns how many.
+pub(super) async fn ensure_jobs(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    run_id: RunId,
+) -> Result<usize, LifecycleError> {
+    let mut queued = 0;
+    for range in runs::open_ranges(tx, run_id).await? {
+        if range.has_live_job {
+            continue;
+        }
+        let job = BatchJob {
+            pipeline_id: pipeline.id,
+            run_id,
+            range: range.range_no,
+            batch: range.next_batch,
+            after: range.after,
+            correlation_id: range.correlation_id,
+        };
+        let job_id = jobs::enqueue(tx, &job).await?;
+        runs::set_job(tx, run_id, range.range_no, &job_id).await?;
+        queued += 1;
+    }
+    Ok(queued)
+}
+
+async fn read_back(tx: &mut PgConnection, run: RunId) -> Result<Run, LifecycleError> {
+    runs::find(tx, run).await?.ok_or(LifecycleError::NoRun(run))
+}

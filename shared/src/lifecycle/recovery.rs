@@ -1,0 +1,45 @@
+//! Makes the tables agree again: an active pipeline always has a run, and the run a job.
+
+use sqlx::PgPool;
+use uuid::Uuid;
+
+use super::{Cause, LifecycleError, enqueue};
+use crate::{
+    domain::{PipelineId, Status, Trigger},
+    store::pipelines,
+};
+
+/// Gives a run and a job to every active pipeline that has none: one whose job was lost, or one whose status somebody
+/// set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once.
+pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
+    let mut connection = db.acquire().await?;
+    let stranded = pipelines::stranded(&mut connection).await?;
+    drop(connection);
+    let mut recovered = 0;
+    for pipeline in stranded {
+        recovered += usize::from(recover_one(db, pipeline).await?);
+    }
+    Ok(recovered)
+}
+
+async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError> {
+    let mut tx = db.begin().await?;
+    let Some(pipeline) = pipelines::lock(&mut tx, &id.into()).await? else { return Ok(false) };
+    let still_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
+    // Another process may have been faster between the look and the lock.
+    if !still_active || !pipelines::stranded(&mut tx).await?.contains(&id) {
+        return Ok(false);
+    }
+    let correlation_id = Uuid::now_v7().to_string();
+    let cause = Cause { actor: "recovery", correlation_id: &correlation_id };
+    let run = enqueue::ensure_run(&mut tx, &pipeline, Trigger::Recovery, cause).await?;
+    tx.commit().await?;
+    tracing::warn!(
+        pipeline = %pipeline.draft.name,
+        pipeline_id = %id,
+        run_id = %run.id,
+        status = %pipeline.status,
+        "recovered a pipeline that was active without a job",
+    );
+    Ok(true)
+}

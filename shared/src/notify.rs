@@ -1,0 +1,102 @@
+//! LISTEN with its own ping and reconnect.
+//!
+//! A notification only says «look now»; the truth is in the tables. So a lost one costs latency and nothing else, and
+//! a listener that was away wakes its readers once after it is back.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use sqlx::{
+    PgPool,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+/// The channel on which status changes are announced.
+pub const EVENTS_CHANNEL: &str = "vitrina_events";
+
+/// How long the connection may be silent before we ask whether it is still there.
+const PING_AFTER: Duration = Duration::from_secs(5);
+/// How long an answer may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// Longest pause between two attempts to connect.
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+
+/// Counts wake-ups: a reader waits for `changed()`, then reads the table from where it was.
+pub type Wakeups = watch::Receiver<u64>;
+
+/// Listens on `channel` until `stop` is cancelled, over a connection of its own.
+pub fn listen(options: PgConnectOptions, channel: &'static str, stop: CancellationToken) -> Wakeups {
+    let (wake, wakeups) = watch::channel(0);
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(ANSWER_WITHIN)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_lazy_with(options);
+    tokio::spawn(async move {
+        tokio::select! {
+            () = keep_listening(&pool, channel, &wake) => {}
+            () = stop.cancelled() => {}
+        }
+    });
+    wakeups
+}
+
+async fn keep_listening(pool: &PgPool, channel: &str, wake: &watch::Sender<u64>) {
+    let mut failures = 0;
+    loop {
+        match connect(pool, channel).await {
+            Ok(listener) => {
+                failures = 0;
+                let error = forward(listener, wake).await;
+                tracing::warn!(channel, error = %error, "the listener lost its connection");
+            }
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(channel, error = %error, failures, "the listener cannot connect");
+            }
+        }
+        tokio::time::sleep(backoff(failures)).await;
+    }
+}
+
+async fn connect(pool: &PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.eager_reconnect(false);
+    listener.listen(channel).await?;
+    Ok(listener)
+}
+
+/// Wakes readers on every notification, and once per silence, until the connection is lost.
+async fn forward(mut listener: PgListener, wake: &watch::Sender<u64>) -> sqlx::Error {
+    loop {
+        // After connecting and after every ping too: whatever was missed is found now.
+        wake.send_modify(|count| *count += 1);
+        match timeout(PING_AFTER, listener.try_recv()).await {
+            Ok(Ok(Some(_))) => {}
+            Ok(Ok(None)) => return sqlx::Error::PoolClosed,
+            Ok(Err(error)) => return error,
+            Err(_silence) => {
+                if let Err(error) = ping(&mut listener).await {
+                    return error;
+                }
+            }
+        }
+    }
+}
+
+/// A half-open connection would be silent forever.
+async fn ping(listener: &mut PgListener) -> Result<(), sqlx::Error> {
+    match timeout(ANSWER_WITHIN, sqlx::query("select 1").execute(listener)).await {
+        Ok(answer) => answer.map(|_| ()),
+        Err(_silence) => Err(sqlx::Error::PoolTimedOut),
+    }
+}
+
+/// Grows from 50 ms with every failure, with jitter so that replicas do not return together.
+fn backoff(failures: u32) -> Duration {
+    let ceiling = Duration::from_millis(50).saturating_mul(2_u32.saturating_pow(failures)).min(MAX_BACKOFF);
+    ceiling.mul_f64(rand::rng().random_range(0.5..=1.0))
+}

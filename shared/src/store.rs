@@ -1,0 +1,16 @@
+//! SQL and nothing else: a file per table, a function per statement.
+//!
+//! Functions take a connection, so that the caller decides what belongs into one transaction.
+
+pub mod pipelines;
+pub mod runs;
+pub mod state;
+pub mod targets;
+pub mod tasks;
+pub mod transitions;
+pub mod workers;
+
+/// Whether the error is the violation of the named constraint: the database decides, no check-then-insert.
+pub fn violates(error: &sqlx::Error, constraint: &str) -> bool {
+    error.as_database_error().and_then(|error| error.constraint()) == Some(constraint)
+}

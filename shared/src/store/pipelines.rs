@@ -1,0 +1,226 @@
+//! `etl.etl_pipelines`.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, types::Json};
+use uuid::Uuid;
+
+use crate::domain::{Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Status, Task, TaskKind};
+
+use super::tasks;
+
+/// A row with its tasks.
+struct Row {
+    id: PipelineId,
+    name: String,
+    description: String,
+    kind: TaskKind,
+    mode: Mode,
+    source_query: Option<String>,
+    target_table: String,
+    batch_size: i32,
+    incremental_key: Option<String>,
+    incremental_id_key: Option<String>,
+    enabled: bool,
+    status: Status,
+    options: Json<PipelineOptions>,
+    version: i64,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    tasks: Json<Vec<Task>>,
+}
+
+impl From<Row> for Pipeline {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            status: row.status,
+            version: row.version,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            draft: PipelineDraft {
+                name: row.name,
+                description: row.description,
+                kind: row.kind,
+                mode: row.mode,
+                source_query: row.source_query,
+                target_table: row.target_table,
+                batch_size: row.batch_size,
+                incremental_key: row.incremental_key,
+                incremental_id_key: row.incremental_id_key,
+                enabled: row.enabled,
+                options: row.options.0,
+                tasks: row.tasks.0,
+            },
+        }
+    }
+}
+
+/// Every read of pipelines is this statement with an end of its own.
+macro_rules! select_pipelines {
+    ($end:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            Row,
+            r#"
+            select id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
+                   source_query, target_table, batch_size, incremental_key, incremental_id_key, enabled,
+                   status as "status: Status", options as "options: Json<PipelineOptions>", version,
+                   created_at, updated_at,
+                   coalesce(
+                       (select jsonb_agg(to_jsonb(t) - 'pipeline_id' order by t.order_index)
+                        from etl.etl_pipeline_tasks t
+                        where t.pipeline_id = p.id),
+                       '[]'
+                   ) as "tasks!: Json<Vec<Task>>"
+            from etl.etl_pipelines p
+            "# + $end,
+            $($argument),+
+        )
+    };
+}
+
+/// Which pipelines a list shows.
+#[derive(Debug, Default)]
+pub struct Filter {
+    /// Only those with this status.
+    pub status: Option<Status>,
+    /// Only those that are, or are not, enabled.
+    pub enabled: Option<bool>,
+    /// Only those after this name.
+    pub after: Option<String>,
+}
+
+fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
+    match pipeline {
+        PipelineRef::Id(id) => (Some(*id), None),
+        PipelineRef::Name(name) => (None, Some(name)),
+    }
+}
+
+/// Reads one pipeline.
+pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
+    let (id, name) = split(pipeline);
+    let row = select_pipelines!("where id = $1 or name = $2", id as Option<PipelineId>, name)
+        .fetch_optional(connection)
+        .await?;
+    Ok(row.map(Pipeline::from))
+}
+
+/// Reads one pipeline and locks its row until the transaction ends.
+pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
+    let (id, name) = split(pipeline);
+    let row = select_pipelines!("where id = $1 or name = $2 for no key update of p", id as Option<PipelineId>, name)
+        .fetch_optional(tx)
+        .await?;
+    Ok(row.map(Pipeline::from))
+}
+
+/// Reads up to `limit` pipelines by name.
+pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) -> sqlx::Result<Vec<Pipeline>> {
+    let rows = select_pipelines!(
+        "where ($1::text is null or status = $1)
+           and ($2::boolean is null or enabled = $2)
+           and ($3::text is null or name > $3)
+         order by name
+         limit $4",
+        filter.status as Option<Status>,
+        filter.enabled,
+        filter.after.as_deref(),
+        limit
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(Pipeline::from).collect())
+}
+
+/// Inserts a pipeline and its tasks.
+pub async fn insert(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        insert into etl.etl_pipelines
+            (id, name, description, type, mode, source_query, target_table, batch_size,
+             incremental_key, incremental_id_key, enabled, options)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        "#,
+        id as PipelineId,
+        draft.name,
+        draft.description,
+        draft.kind as TaskKind,
+        draft.mode as Mode,
+        draft.source_query,
+        draft.target_table,
+        draft.batch_size,
+        draft.incremental_key,
+        draft.incremental_id_key,
+        draft.enabled,
+        Json(&draft.options) as Json<&PipelineOptions>,
+    )
+    .execute(&mut *tx)
+    .await?;
+    tasks::replace(tx, id, &draft.tasks).await
+}
+
+/// Overwrites a pipeline's configuration and its tasks, and counts its version up.
+pub async fn update(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update etl.etl_pipelines
+        set name = $2, description = $3, type = $4, mode = $5, source_query = $6, target_table = $7,
+            batch_size = $8, incremental_key = $9, incremental_id_key = $10, enabled = $11, options = $12,
+            version = version + 1, updated_at = now()
+        where id = $1
+        "#,
+        id as PipelineId,
+        draft.name,
+        draft.description,
+        draft.kind as TaskKind,
+        draft.mode as Mode,
+        draft.source_query,
+        draft.target_table,
+        draft.batch_size,
+        draft.incremental_key,
+        draft.incremental_id_key,
+        draft.enabled,
+        Json(&draft.options) as Json<&PipelineOptions>,
+    )
+    .execute(&mut *tx)
+    .await?;
+    tasks::replace(tx, id, &draft.tasks).await
+}
+
+/// Writes the status. Only the lifecycle calls this.
+pub(crate) async fn set_status(tx: &mut PgConnection, id: PipelineId, status: Status) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_pipelines set status = $2 where id = $1", id as PipelineId, status as Status,)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Removes a pipeline with its tasks, runs and checkpoint; the transition log stays.
+pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
+    sqlx::query!("delete from etl.etl_pipelines where id = $1", id as PipelineId).execute(tx).await?;
+    Ok(())
+}
+
+/// Active pipelines whose chain of jobs is broken: no live job, or no run at all.
+pub async fn stranded(connection: &mut PgConnection) -> sqlx::Result<Vec<PipelineId>> {
+    let ids = sqlx::query_scalar!(
+        r#"
+        select p.id
+        from etl.etl_pipelines p
+        where p.status in ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED')
+          and not exists (
+              select
+              from etl.etl_runs r
+              join etl.etl_run_ranges g on g.run_id = r.id
+              join apalis.jobs j on j.id = g.job_id
+              where r.pipeline_id = p.id
+                and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+                and j.status in ('Pending', 'Queued', 'Running')
+          )
+        order by p.id
+        "#
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(ids.into_iter().map(|id: Uuid| PipelineId(id)).collect())
+}

@@ -1,0 +1,268 @@
+//! `etl.etl_runs` and `etl.etl_run_ranges`.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, types::Json};
+
+use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, Trigger};
+
+/// Every read of runs is this statement with an end of its own.
+macro_rules! select_runs {
+    ($end:literal, $($argument:expr),+) => {
+        sqlx::query!(
+            r#"
+            select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", p.name as pipeline,
+                   r.mode as "mode: Mode", r.status as "status: RunStatus", r.trigger as "trigger: Trigger",
+                   r.requested_at, r.started_at, r.finished_at, r.rows_read, r.rows_written, r.rows_rejected,
+                   r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
+                   r.checkpoint_from as "checkpoint_from: Json<Checkpoint>",
+                   r.checkpoint_to as "checkpoint_to: Json<Checkpoint>"
+            from etl.etl_runs r
+            join etl.etl_pipelines p on p.id = r.pipeline_id
+            "# + $end,
+            $($argument),+
+        )
+        .map(|row| Run {
+            id: row.id,
+            pipeline_id: row.pipeline_id,
+            pipeline: row.pipeline,
+            mode: row.mode,
+            status: row.status,
+            trigger: row.trigger,
+            requested_at: row.requested_at,
+            started_at: row.started_at,
+            finished_at: row.finished_at,
+            rows_read: row.rows_read,
+            rows_written: row.rows_written,
+            rows_rejected: row.rows_rejected,
+            rows_total: row.rows_total,
+            batches: row.batches,
+            attempts: row.attempts,
+            error: row.error,
+            error_class: row.error_class,
+            checkpoint_from: row.checkpoint_from.map(|json| json.0),
+            checkpoint_to: row.checkpoint_to.map(|json| json.0),
+        })
+    };
+}
+
+/// Reads one run.
+pub async fn find(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Run>> {
+    select_runs!("where r.id = $1", id as RunId).fetch_optional(connection).await
+}
+
+/// Reads the unfinished run of a pipeline.
+pub async fn find_active(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<Run>> {
+    select_runs!("where r.pipeline_id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')", pipeline as PipelineId)
+        .fetch_optional(connection)
+        .await
+}
+
+/// Reads the run that an idempotency key was answered with.
+pub async fn find_by_key(connection: &mut PgConnection, pipeline: PipelineId, key: &str) -> sqlx::Result<Option<Run>> {
+    select_runs!(
+        "join etl.etl_run_keys k on k.run_id = r.id where k.pipeline_id = $1 and k.idempotency_key = $2",
+        pipeline as PipelineId,
+        key
+    )
+    .fetch_optional(connection)
+    .await
+}
+
+/// Remembers which run an idempotency key was answered with.
+pub(crate) async fn remember_key(
+    tx: &mut PgConnection,
+    pipeline: PipelineId,
+    key: &str,
+    run: RunId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into etl.etl_run_keys (pipeline_id, idempotency_key, run_id) values ($1, $2, $3)",
+        pipeline as PipelineId,
+        key,
+        run as RunId,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Where a page of runs ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
+    /// When the last run of the page was requested.
+    pub requested_at: DateTime<Utc>,
+    /// Its id.
+    pub id: RunId,
+}
+
+/// Reads up to `limit` runs of a pipeline, newest first.
+pub async fn list(
+    connection: &mut PgConnection,
+    pipeline: PipelineId,
+    after: Option<Position>,
+    limit: i64,
+) -> sqlx::Result<Vec<Run>> {
+    select_runs!(
+        "where r.pipeline_id = $1 and ($2::timestamptz is null or (r.requested_at, r.id) < ($2, $3))
+         order by r.requested_at desc, r.id desc
+         limit $4",
+        pipeline as PipelineId,
+        after.map(|position| position.requested_at),
+        after.map(|position| position.id) as Option<RunId>,
+        limit
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// A run about to be queued.
+#[derive(Debug)]
+pub struct NewRun<'a> {
+    /// Its identity.
+    pub id: RunId,
+    /// The pipeline it belongs to.
+    pub pipeline_id: PipelineId,
+    /// What asked for it.
+    pub trigger: Trigger,
+    /// Who asked for it.
+    pub requested_by: &'a str,
+    /// The request it came from.
+    pub correlation_id: &'a str,
+    /// The configuration it executes, whatever happens to the pipeline meanwhile.
+    pub inputs: &'a PipelineDraft,
+    /// Where it begins.
+    pub from: Option<&'a Checkpoint>,
+}
+
+/// Inserts a queued run with its one range, which begins at the run's checkpoint.
+pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        with run as (
+            insert into etl.etl_runs
+                (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs, checkpoint_from)
+            values ($1, $2, $3, $4, $5, $6, $7, $8)
+            returning id
+        )
+        insert into etl.etl_run_ranges (run_id, range_no, after_key, after_id)
+        select id, 0, $9, $10
+        from run
+        "#,
+        run.id as RunId,
+        run.pipeline_id as PipelineId,
+        run.inputs.mode as Mode,
+        run.trigger as Trigger,
+        run.requested_by,
+        run.correlation_id,
+        Json(run.inputs) as Json<&PipelineDraft>,
+        run.from.map(Json) as Option<Json<&Checkpoint>>,
+        run.from.map(|checkpoint| checkpoint.key.as_str()),
+        run.from.map(|checkpoint| checkpoint.id.as_str()),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Reads what a run was requested with.
+pub async fn inputs(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<PipelineDraft>> {
+    let inputs = sqlx::query_scalar!(
+        r#"select inputs as "inputs: Json<PipelineDraft>" from etl.etl_runs where id = $1"#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(inputs.map(|json| json.0))
+}
+
+/// Puts a resting run back into the queue.
+pub(crate) async fn requeue(tx: &mut PgConnection, id: RunId) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set status = 'QUEUED' where id = $1", id as RunId).execute(tx).await?;
+    Ok(())
+}
+
+/// Ends a run without an error.
+pub(crate) async fn end(tx: &mut PgConnection, id: RunId, status: RunStatus) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_runs set status = $2, finished_at = now() where id = $1",
+        id as RunId,
+        status as RunStatus,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// An unfinished range of a run, and whether the queue still holds its next batch.
+#[derive(Debug)]
+pub struct Range {
+    /// Its number within the run.
+    pub range_no: i32,
+    /// The batch that comes next.
+    pub next_batch: i64,
+    /// Where that batch begins.
+    pub after: Option<Checkpoint>,
+    /// The run's correlation id.
+    pub correlation_id: String,
+    /// Whether its job is waiting or executing.
+    pub has_live_job: bool,
+}
+
+/// Reads the unfinished ranges of a run.
+pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Range>> {
+    let rows = sqlx::query!(
+        r#"
+        select g.range_no, g.next_batch, g.after_key, g.after_id, r.correlation_id,
+               coalesce(j.status in ('Pending', 'Queued', 'Running'), false) as "has_live_job!"
+        from etl.etl_run_ranges g
+        join etl.etl_runs r on r.id = g.run_id
+        left join apalis.jobs j on j.id = g.job_id
+        where g.run_id = $1 and g.finished_at is null
+        order by g.range_no
+        "#,
+        run as RunId,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Range {
+            range_no: row.range_no,
+            next_batch: row.next_batch,
+            after: row.after_key.zip(row.after_id).map(|(key, id)| Checkpoint { key, id }),
+            correlation_id: row.correlation_id,
+            has_live_job: row.has_live_job,
+        })
+        .collect())
+}
+
+/// Notes which job carries a range on.
+pub(crate) async fn set_job(tx: &mut PgConnection, run: RunId, range_no: i32, job_id: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_run_ranges set job_id = $3 where run_id = $1 and range_no = $2",
+        run as RunId,
+        range_no,
+        job_id,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes the jobs of a run that no worker has begun out of the queue.
+pub(crate) async fn withdraw_jobs(tx: &mut PgConnection, run: RunId, reason: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update apalis.jobs j
+        set status = 'Killed', done_at = now(), last_result = $2
+        from etl.etl_run_ranges g
+        where g.run_id = $1 and j.id = g.job_id and j.status = 'Pending'
+        "#,
+        run as RunId,
+        Value::from(reason),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}

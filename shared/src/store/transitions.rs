@@ -1,0 +1,97 @@
+//! `etl.etl_transitions`: the append-only log of status changes.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::domain::{PipelineId, RunId, Status};
+
+/// One status change.
+#[derive(Debug, Clone)]
+pub struct Transition {
+    /// Its place in the log; ids appear in commit order.
+    pub id: i64,
+    /// The pipeline that changed.
+    pub pipeline_id: PipelineId,
+    /// Its name at that time.
+    pub pipeline: String,
+    /// The run it was about, if any.
+    pub run_id: Option<RunId>,
+    /// Status before.
+    pub from_status: Status,
+    /// Status after.
+    pub to_status: Status,
+    /// Who did it.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+    /// The request it came from.
+    pub correlation_id: Option<String>,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+/// A status change about to be logged.
+pub(crate) struct NewTransition<'a> {
+    pub pipeline_id: PipelineId,
+    pub pipeline: &'a str,
+    pub run_id: Option<RunId>,
+    pub from: Status,
+    pub to: Status,
+    pub actor: &'a str,
+    pub reason: &'a str,
+    pub correlation_id: Option<&'a str>,
+}
+
+/// Appends to the log. It must be the transaction's last statement: from here to the commit no other transaction can
+/// log, which is what makes ids appear in commit order.
+pub(crate) async fn insert(tx: &mut PgConnection, transition: &NewTransition<'_>) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        insert into etl.etl_transitions
+            (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        "#,
+        transition.pipeline_id as PipelineId,
+        transition.pipeline,
+        transition.run_id as Option<RunId>,
+        transition.from as Status,
+        transition.to as Status,
+        transition.actor,
+        transition.reason,
+        transition.correlation_id,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Reads up to `limit` entries after the given one, of one pipeline or of all.
+pub async fn after(
+    connection: &mut PgConnection,
+    id: i64,
+    pipeline: Option<PipelineId>,
+    limit: i64,
+) -> sqlx::Result<Vec<Transition>> {
+    sqlx::query_as!(
+        Transition,
+        r#"
+        select id, pipeline_id as "pipeline_id: PipelineId", pipeline, run_id as "run_id: RunId",
+               from_status as "from_status: Status", to_status as "to_status: Status", actor, reason,
+               correlation_id, at
+        from etl.etl_transitions
+        where id > $1 and ($2::uuid is null or pipeline_id = $2)
+        order by id
+        limit $3
+        "#,
+        id,
+        pipeline as Option<PipelineId>,
+        limit,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// The newest entry's id, 0 if there is none.
+pub async fn newest(connection: &mut PgConnection) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(r#"select coalesce(max(id), 0) as "id!" from etl.etl_transitions"#).fetch_one(connection).await
+}

@@ -1,0 +1,35 @@
+//! `apalis.workers`: who executes batches.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+/// A worker that reported within the last minute.
+#[derive(Debug)]
+pub struct Worker {
+    /// Unique name.
+    pub name: String,
+    /// When it started.
+    pub started_at: Option<DateTime<Utc>>,
+    /// When it last reported.
+    pub last_heartbeat: DateTime<Utc>,
+    /// Batches it has in hand.
+    pub jobs: i64,
+}
+
+/// Reads the live workers of a queue.
+pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Worker>> {
+    sqlx::query_as!(
+        Worker,
+        r#"
+        select w.id as name, w.started_at, w.last_seen as last_heartbeat,
+               (select count(*) from apalis.jobs j
+                where j.lock_by = w.id and j.status in ('Queued', 'Running')) as "jobs!"
+        from apalis.workers w
+        where w.worker_type = $1 and w.last_seen > now() - interval '1 minute'
+        order by w.id
+        "#,
+        queue,
+    )
+    .fetch_all(connection)
+    .await
+}

@@ -1,0 +1,175 @@
+//! The log: text for people or JSON for machines, on standard error and, if wanted, besides in a file.
+//!
+//! Spans carry identity (`pipeline`, `run_id`, `batch` …), events carry facts. A line has both, and panics are lines
+//! like any other.
+
+mod json;
+mod panics;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tracing::Subscriber;
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
+
+use crate::config::{LogConfig, LogFormat};
+use json::JsonLines;
+
+/// Keep it until the program ends: when it goes, what is in the log file is on the disk.
+#[must_use]
+#[derive(Debug)]
+pub struct TelemetryGuard {
+    file: Option<Arc<File>>,
+}
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter cannot be parsed.
+    #[error("VITRINA_LOG is \"{filter}\" which is no log filter: {reason}")]
+    Filter {
+        /// The filter as given.
+        filter: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The log file cannot be opened.
+    #[error("VITRINA_LOG_FILE is {} which cannot be written: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody else collects the events of this process already.
+    #[error("the log was started already")]
+    AlreadyStarted,
+}
+
+/// Starts the log of this process, panics included.
+pub fn init(config: &LogConfig) -> Result<TelemetryGuard, TelemetryError> {
+    let file = config.file.as_deref().map(open).transpose()?.map(Arc::new);
+    let subscriber = subscriber(config, file.clone())?;
+    subscriber.try_init().map_err(|_| TelemetryError::AlreadyStarted)?;
+    panics::log_panics();
+    Ok(TelemetryGuard { file })
+}
+
+fn open(path: &Path) -> Result<File, TelemetryError> {
+    let failed = |source| TelemetryError::File { path: path.to_owned(), source };
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    OpenOptions::new().create(true).append(true).open(path).map_err(failed)
+}
+
+fn subscriber(config: &LogConfig, file: Option<Arc<File>>) -> Result<impl Subscriber + Send + Sync, TelemetryError> {
+    let filter = EnvFilter::builder().parse(&config.filter);
+    let filter =
+        filter.map_err(|error| TelemetryError::Filter { filter: config.filter.clone(), reason: error.to_string() })?;
+    let layers = match config.format {
+        LogFormat::Text => text(file),
+        LogFormat::Json => json(file),
+    };
+    Ok(tracing_subscriber::registry().with(layers).with(filter))
+}
+
+type Layers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
+
+fn text(file: Option<Arc<File>>) -> Layers {
+    let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let console = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(coloured);
+    let file = file.map(|file| {
+        let layer = tracing_subscriber::fmt::layer().with_writer(file).with_ansi(false);
+        layer.fmt_fields(UncolouredFields(DefaultFields::new())).boxed()
+    });
+    std::iter::once(console.boxed()).chain(file).collect()
+}
+
+fn json(file: Option<Arc<File>>) -> Layers {
+    let file = file.map(BoxMakeWriter::new);
+    let outputs = std::iter::once(BoxMakeWriter::new(io::stderr)).chain(file).collect();
+    vec![JsonLines::new(outputs).boxed()]
+}
+
+/// A type of its own for the file: layers with the same one share formatted fields, and with them the console's colours.
+struct UncolouredFields(DefaultFields);
+
+impl<'writer> FormatFields<'writer> for UncolouredFields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> std::fmt::Result {
+        self.0.format_fields(writer, fields)
+    }
+}
+
+impl Drop for TelemetryGuard {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            // A log that cannot be synced has nowhere left to complain.
+            let _ = file.sync_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing::{info, info_span};
+
+    /// Logs two lines with `format` into a file and returns what the file then holds.
+    fn logged(format: LogFormat) -> String {
+        let directory = std::env::temp_dir().join(format!("vitrina-log-{format:?}-{}", std::process::id()));
+        let path = directory.join("deep/vitrina.log");
+        for _ in 0..2 {
+            let config = LogConfig { filter: "info".to_owned(), format, file: Some(path.clone()) };
+            let file = open(&path).map(Arc::new).expect("a file in the temporary directory");
+            let subscriber = subscriber(&config, Some(file)).expect("a good filter");
+            tracing::subscriber::with_default(subscriber, || {
+                let _span = info_span!("batch", pipeline = "films").entered();
+                info!(rows_read = 7, "batch closed");
+                tracing::debug!("not wanted");
+            });
+        }
+        let text = std::fs::read_to_string(&path).expect("the log");
+        std::fs::remove_dir_all(directory).expect("the directory goes");
+        text
+    }
+
+    #[test]
+    fn a_text_file_is_appended_to_and_has_no_colours() {
+        let text = logged(LogFormat::Text);
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.lines().all(|line| line.ends_with("batch closed rows_read=7")), "{text}");
+        assert!(text.contains("batch{pipeline=\"films\"}") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn a_json_file_is_appended_to_and_has_an_object_a_line() {
+        let text = logged(LogFormat::Json);
+        assert_eq!(text.lines().count(), 2);
+        for line in text.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).expect("an object");
+            assert_eq!(object["pipeline"], "films");
+        }
+    }
+
+    #[test]
+    fn a_wrong_filter_is_refused_by_the_name_of_its_variable() {
+        let config = LogConfig { filter: "info,sqlx=loud".to_owned(), ..LogConfig::default() };
+        let error = subscriber(&config, None).map(|_| ()).expect_err("loud is no level");
+        assert!(error.to_string().starts_with("VITRINA_LOG is \"info,sqlx=loud\""), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_refused_by_the_name_of_its_variable() {
+        let error = open(Path::new("/proc/nowhere/vitrina.log")).map(|_| ()).expect_err("no such place");
+        assert!(error.to_string().starts_with("VITRINA_LOG_FILE is /proc/nowhere/vitrina.log"), "{error}");
+    }
+}

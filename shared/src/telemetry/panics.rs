@@ -1,0 +1,56 @@
+//! Panics are logged, one line each.
+
+use std::panic::{self, PanicHookInfo};
+
+use tracing::{Level, enabled, error};
+
+/// From now on logs every panic; where errors are not logged, it is printed as it was before.
+pub(super) fn log_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if enabled!(Level::ERROR) {
+            log(info);
+        } else {
+            before(info);
+        }
+    }));
+}
+
+fn log(info: &PanicHookInfo<'_>) {
+    let message = info.payload_as_str().unwrap_or("a value that is not text");
+    let location = info.location().map(ToString::to_string).unwrap_or_default();
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("unnamed");
+    error!(error_class = "panic", error = message, location, thread, "panicked");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{LogConfig, LogFormat};
+
+    #[test]
+    fn a_panic_is_one_line_with_its_message_and_place() {
+        log_panics();
+        let path = std::env::temp_dir().join(format!("vitrina-panic-{}", std::process::id()));
+        let options = std::fs::OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&path);
+        let mut file = Arc::new(options.expect("a file in the temporary directory"));
+        let config = LogConfig { format: LogFormat::Json, ..LogConfig::default() };
+        let subscriber = crate::telemetry::subscriber(&config, Some(file.clone())).expect("a good filter");
+        tracing::subscriber::with_default(subscriber, || {
+            let caught = panic::catch_unwind(|| panic!("film {}\nlost", 7));
+            assert!(caught.is_err());
+        });
+        let mut text = String::new();
+        file.rewind().and_then(|()| file.read_to_string(&mut text)).expect("the log");
+        std::fs::remove_file(path).expect("the file goes");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let line: serde_json::Value = serde_json::from_str(&text).expect("an object");
+        assert_eq!((&line["level"], &line["msg"]), (&"ERROR".into(), &"panicked".into()));
+        assert_eq!((&line["error"], &line["error_class"]), (&"film 7\nlost".into(), &"panic".into()));
+        assert!(line["location"].as_str().is_some_and(|place| place.contains("panics.rs:")), "{text}");
+    }
+}

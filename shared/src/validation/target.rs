@@ -1,0 +1,155 @@
+//! What must hold between the reader's columns and the target's.
+
+use sqlx::PgConnection;
+
+use crate::{
+    domain::{PipelineDraft, Problem, TargetName},
+    guard::SourceColumn,
+    store::targets::{self, TargetColumn},
+};
+
+/// What is wrong with an entry of the whitelist: no such table, no such key, no rights.
+pub async fn problems(
+    connection: &mut PgConnection,
+    target: &TargetName,
+    key: &[String],
+) -> Result<Vec<Problem>, sqlx::Error> {
+    let mut problems = key_problems(key);
+    let TargetName::Mart(table) = target else { return Ok(problems) };
+    let columns = targets::columns(connection, table).await?;
+    if columns.is_empty() {
+        problems.push(Problem::new("target", format!("there is no table `{target}`: create it first")));
+    } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
+        problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
+    } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {
+        let message = format!(
+            "`{target}` has no unique index or primary key on exactly ({}), which an upsert needs",
+            key.join(", ")
+        );
+        problems.push(Problem::new("key", message));
+    } else if !targets::is_writable(connection, table).await? {
+        let message = format!(
+            "the role vitrina_mart cannot write `{target}`: run `vitrina migrate` again, or \
+             grant select, insert, update, delete on {target} to vitrina_mart"
+        );
+        problems.push(Problem::new("target", message));
+    }
+    Ok(problems)
+}
+
+fn key_problems(key: &[String]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if !(1..=16).contains(&key.len()) {
+        problems.push(Problem::new("key", "a key has 1 to 16 columns"));
+    }
+    if key.iter().any(|name| name.is_empty() || name.len() > 63 || name.contains('\0')) {
+        problems.push(Problem::new("key", "a column's name has 1 to 63 bytes"));
+    }
+    let mut sorted: Vec<_> = key.iter().collect();
+    sorted.sort();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        problems.push(Problem::new("key", "a column stands in the key once"));
+    }
+    problems
+}
+
+/// Where the query's columns do not fit the target's.
+pub(super) async fn mismatches(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+    source: &[SourceColumn],
+) -> Result<Vec<Problem>, sqlx::Error> {
+    let (name, field) = draft.final_target();
+    let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
+        return Ok(Vec::new());
+    };
+    let mut problems: Vec<Problem> = entry
+        .key
+        .iter()
+        .filter(|key| !source.iter().any(|column| &column.name == *key))
+        .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
+        .collect();
+    if let TargetName::Mart(table) = &target {
+        let own = self::problems(connection, &target, &entry.key).await?;
+        problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
+        let columns = targets::columns(connection, table).await?;
+        if !columns.is_empty() {
+            problems.extend(column_problems(connection, draft, &target, source, &columns).await?);
+        }
+    }
+    Ok(problems)
+}
+
+async fn column_problems(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+    target: &TargetName,
+    source: &[SourceColumn],
+    columns: &[TargetColumn],
+) -> Result<Vec<Problem>, sqlx::Error> {
+    let (_, field) = draft.reader().unwrap_or(("", "source_query"));
+    let mut messages = absent(draft, target, source, columns);
+    messages.extend(unfilled(target, source, columns));
+    messages.extend(misfits(connection, target, source, columns).await?);
+    Ok(messages.into_iter().map(|message| Problem::new(field, message)).collect())
+}
+
+/// Columns of the query that the target lacks or computes itself. The two keys of the walk may be absent.
+fn absent(
+    draft: &PipelineDraft,
+    target: &TargetName,
+    source: &[SourceColumn],
+    columns: &[TargetColumn],
+) -> Vec<String> {
+    let only_for_walking = [draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref()];
+    source
+        .iter()
+        .filter_map(|column| match columns.iter().find(|own| own.name == column.name) {
+            Some(own) if own.generated => {
+                Some(format!("column `{}` of `{target}` is generated and cannot be written", column.name))
+            }
+            Some(_) => None,
+            None if only_for_walking.contains(&Some(column.name.as_str())) => None,
+            None => Some(format!("`{target}` has no column `{}`; it has {}", column.name, names(columns))),
+        })
+        .collect()
+}
+
+/// Columns of the target that need a value which the query does not give.
+fn unfilled(target: &TargetName, source: &[SourceColumn], columns: &[TargetColumn]) -> Vec<String> {
+    columns
+        .iter()
+        .filter(|own| own.required && !source.iter().any(|column| column.name == own.name))
+        .map(|own| format!("the query lacks `{}`, which `{target}` declares not null without a default", own.name))
+        .collect()
+}
+
+/// Columns whose type the server would not assign.
+async fn misfits(
+    connection: &mut PgConnection,
+    target: &TargetName,
+    source: &[SourceColumn],
+    columns: &[TargetColumn],
+) -> Result<Vec<String>, sqlx::Error> {
+    let pairs: Vec<_> = source
+        .iter()
+        .filter_map(|column| Some((column, columns.iter().find(|own| own.name == column.name)?)))
+        .collect();
+    let from: Vec<_> = pairs.iter().map(|(column, _)| column.type_oid).collect();
+    let to: Vec<_> = pairs.iter().map(|(_, own)| own.type_oid).collect();
+    let places = targets::unassignable(connection, &from, &to).await?;
+    Ok(places
+        .into_iter()
+        .filter_map(|place| pairs.get(place))
+        .map(|(column, own)| {
+            format!(
+                "column `{}` is {} in the query and {} in `{target}`: cast it",
+                column.name, column.type_name, own.type_name
+            )
+        })
+        .collect())
+}
+
+fn names(columns: &[TargetColumn]) -> String {
+    columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+}
