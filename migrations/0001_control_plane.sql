@@ -145,15 +145,13 @@ create index etl_run_keys_run_idx on etl.etl_run_keys (run_id);
 comment on table etl.etl_run_keys is 'Which run a client''s Idempotency-Key was answered with: repeating the request finds it again';
 
 create table etl.etl_run_ranges (
-    run_id       uuid    not null,
-    range_no     integer not null,
-    after_key    text,
-    after_id     text,
-    upper_key    text,
-    upper_id     text,
-    next_batch   bigint  not null default 0,
-    job_id       text,
-    finished_at  timestamptz,
+    run_id      uuid    not null,
+    range_no    integer not null,
+    after       text[],
+    upper       text,
+    next_batch  bigint  not null default 0,
+    job_id      text,
+    finished_at timestamptz,
 
     constraint etl_run_ranges_pkey primary key (run_id, range_no),
     constraint etl_run_ranges_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
@@ -162,13 +160,15 @@ create table etl.etl_run_ranges (
 create index etl_run_ranges_job_idx on etl.etl_run_ranges (job_id);
 
 comment on table etl.etl_run_ranges is 'A run walks one or more key ranges; each is a chain of batches with its own position';
+comment on column etl.etl_run_ranges.after is 'The last row that was written: the values of the columns the run walks by, as text; null before the first batch';
+comment on column etl.etl_run_ranges.upper is 'The run reads rows whose first column is below this (mode incremental): above it, rows may still be committed late';
 comment on column etl.etl_run_ranges.next_batch is 'The fence: a batch may commit only by moving this from its own number to the next';
 comment on column etl.etl_run_ranges.job_id is 'The live job of the chain in apalis.jobs';
 
 create table etl.etl_state (
     pipeline_id    uuid        not null,
     checkpoint_key text        not null,
-    checkpoint_id  text        not null,
+    checkpoint_id  text,
     run_id         uuid        not null,
     batch          bigint      not null,
     updated_at     timestamptz not null default now(),
@@ -178,7 +178,21 @@ create table etl.etl_state (
         foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
 );
 
-comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form';
+comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with a greater key';
+
+create table etl.etl_rereads (
+    pipeline_id uuid        not null,
+    from_key    timestamptz not null,
+    once_past   timestamptz not null,
+
+    constraint etl_rereads_pkey primary key (pipeline_id),
+    constraint etl_rereads_pipeline_fkey
+        foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
+);
+
+comment on table etl.etl_rereads is
+    'Keys that must be read again: the walk passed the start of a transaction that was open for long and may have written since';
+comment on column etl.etl_rereads.once_past is 'Read again once no transaction is open that began at this time or before';
 
 create table etl.etl_transitions (
     id             bigint      generated always as identity,

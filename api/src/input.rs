@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
 use salvo::{Request, http::header};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use uuid::Uuid;
 use vitrina_shared::domain::{PipelineRef, RunId};
 
-use crate::problem::{ApiError, ApiResult, FieldError, unreadable};
+use crate::problem::{ApiError, ApiResult, FieldError, NUL, unreadable};
 
 /// Reads a JSON body. 415 not declared as JSON, 413 too large, 400 not JSON, 422 JSON of another shape.
 pub async fn json<T: DeserializeOwned>(req: &mut Request, limit: usize) -> ApiResult<T> {
@@ -24,7 +24,10 @@ pub async fn json<T: DeserializeOwned>(req: &mut Request, limit: usize) -> ApiRe
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let read = serde_path_to_error::deserialize(&mut deserializer);
+    // A wrong field may stand before the place where the body stops being JSON.
+    serde_json::from_slice::<IgnoredAny>(body).map_err(|error| ApiError::NotJson(error.to_string()))?;
+    read.map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
         if inner.is_data() {
@@ -32,9 +35,7 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
         } else {
             ApiError::NotJson(inner.to_string())
         }
-    })?;
-    deserializer.end().map_err(|error| ApiError::NotJson(error.to_string()))?;
-    Ok(value)
+    })
 }
 
 /// The field's path says where; line and column of the body would only distract.
@@ -50,16 +51,20 @@ pub struct Query {
 }
 
 impl Query {
-    /// Takes the request's parameters; repeating one is refused.
+    /// Takes the request's parameters; repeating one is refused, and so is text that PostgreSQL cannot store.
     pub fn of(req: &Request) -> Self {
         let mut wrong = Vec::new();
         let mut values = BTreeMap::new();
         for (name, all) in req.queries().iter_all() {
-            if let [value] = &all[..] {
-                values.insert(name.clone(), value.clone());
-            } else {
-                wrong.push(FieldError { field: name.clone(), message: "give this parameter once".to_owned() });
-            }
+            let refusal = match &all[..] {
+                [value] if value.contains('\0') => NUL,
+                [value] => {
+                    values.insert(name.clone(), value.clone());
+                    continue;
+                }
+                _ => "give this parameter once",
+            };
+            wrong.push(FieldError { field: name.clone(), message: refusal.to_owned() });
         }
         Self { values, wrong }
     }

@@ -12,8 +12,10 @@ mod problem;
 mod router;
 mod routes;
 mod server;
+mod service;
 mod views;
 
 pub use app::App;
 pub use openapi::document as openapi_document;
 pub use server::{ServeError, Server};
+pub use service::run as run_service;

@@ -80,6 +80,9 @@ pub enum ApiError {
     Internal(String),
 }
 
+/// What PostgreSQL cannot store, in text or in JSON.
+pub const NUL: &str = "text must not contain NUL characters";
+
 /// What a handler returns.
 pub type ApiResult<T> = Result<T, ApiError>;
 
@@ -102,6 +105,11 @@ impl ApiError {
     /// One wrong field.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+
+    fn away(error: &sqlx::Error) -> Self {
+        tracing::warn!(error = %error, "the database did not answer");
+        Self::DatabaseAway
     }
 
     /// Status, the last part of the type's URN, and title.
@@ -190,13 +198,13 @@ impl EndpointOutRegister for ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
-        // 57014: our own statement time-out, on a query or a lock that took too long.
         let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
-        if database::is_away(&error) || matches!(code.as_deref(), Some("57014" | "55P03")) {
-            tracing::warn!(error = %error, "the database did not answer");
-            Self::DatabaseAway
-        } else {
-            Self::internal(error)
+        match code.as_deref() {
+            // Our own statement time-out, on a query or a lock that took too long.
+            Some("57014" | "55P03") => Self::away(&error),
+            Some("22021" | "22P05") => Self::invalid("", NUL),
+            _ if database::is_away(&error) => Self::away(&error),
+            _ => Self::internal(error),
         }
     }
 }

@@ -2,7 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use salvo::{Router, Service, catch_panic::CatchPanic, catcher::Catcher, oapi::swagger_ui::SwaggerUi};
+use salvo::{
+    Router, Service,
+    catch_panic::CatchPanic,
+    catcher::Catcher,
+    oapi::swagger_ui::{Config, SwaggerUi},
+};
 use vitrina_shared::config::Role::{Admin, Operator, Viewer};
 
 use crate::{
@@ -16,18 +21,18 @@ use crate::{
 /// The whole API as a service.
 pub fn service(app: &Arc<App>) -> Service {
     let timeout = Duration::from_secs(app.config.request_timeout.as_secs().max(1));
-    let limited = Router::new()
-        .hoop(InFlight::new(app.config.max_in_flight))
-        .hoop(Timeout(timeout))
-        .push(ops::router())
-        .push(Router::with_path("api/v1").push(ops::router()))
-        .push(api());
+    // Whether the service is alive must be answered however busy it is.
+    let probes =
+        Router::new().hoop(Timeout(timeout)).push(ops::router()).push(Router::with_path("api/v1").push(ops::router()));
+    let limited = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(timeout)).push(api());
     // A stream of events lives as long as its client does.
     let streams =
         Router::with_path("api/v1").push(Router::with_path("events").hoop(Requires(Viewer)).get(events::follow));
-    let docs = SwaggerUi::new("/openapi.json").title("Vitrina API");
+    // Without its online validator the page needs nothing from the internet.
+    let docs = SwaggerUi::new(Config::from("/openapi.json").validator_url("none")).title("Vitrina API");
     let root = Router::new()
         .hoop(CatchPanic::new())
+        .push(probes)
         .push(limited)
         .push(streams)
         .push(Router::with_path("openapi.json").get(openapi::Document))
@@ -54,6 +59,8 @@ fn api() -> Router {
         .push(Router::with_path("workers").get(workers::list));
     let operate = Router::new()
         .hoop(Requires(Operator))
+        .push(Router::with_path("pipelines").post(pipelines::create))
+        .push(Router::with_path("pipelines/{p}").patch(pipelines::change).delete(pipelines::delete))
         .push(Router::with_path("pipelines/validate").post(pipelines::validate))
         .push(Router::with_path("pipelines/{p}/run").post(runs::request))
         .push(Router::with_path("pipelines/{p}/pause").post(runs::pause))
@@ -63,12 +70,8 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/preview").post(later::preview))
         .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(later::replay))
         .push(Router::with_path("runs/{id}/again").post(runs::again));
-    let configure = Router::new()
-        .hoop(Requires(Admin))
-        .push(Router::with_path("pipelines").post(pipelines::create))
-        .push(Router::with_path("pipelines/{p}").patch(pipelines::change).delete(pipelines::delete))
-        .push(Router::with_path("targets").post(targets::create));
-    Router::with_path("api/v1").push(read).push(operate).push(configure)
+    let allow = Router::new().hoop(Requires(Admin)).push(Router::with_path("targets").post(targets::create));
+    Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 
 /// The documented routes, for the OpenAPI document.

@@ -1,1 +1,9 @@
-//! placeholder
+//! The `vitrina` command: everything in one process for a newcomer, a service each for an operator.
+//!
+//! `arguments` says what can be typed; `commands` has a file per command. [`embedded_postgres`] is the server for
+//! whoever has none at hand, [`cinema`] the demo's data.
+
+pub mod arguments;
+pub mod cinema;
+pub mod commands;
+pub mod embedded_postgres;

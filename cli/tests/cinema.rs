@@ -14,8 +14,8 @@ async fn count(db: &PgPool, query: &'static str) -> i64 {
     sqlx::query_scalar(query).fetch_one(db).await.expect(query)
 }
 
-/// A fingerprint of every row of every table. Of moments it has the time of the day: the cinema's dates count from today,
-/// and midnight may pass between two fills.
+/// A fingerprint of every row of every table. Of moments it has the time of the day: the cinema's dates count from
+/// today, and midnight may pass between two fills.
 async fn fingerprint(db: &PgPool) -> String {
     sqlx::query_scalar(
         r#"
@@ -47,10 +47,10 @@ async fn a_cinema_has_the_size_that_was_asked_for_and_tells_its_progress() {
     let db = database.admin();
     let mut seen: Vec<Progress> = Vec::new();
     let size = CinemaSize { films: 2_000, ratings: 210_000 };
-    let summary = generate(&db, size, |progress| seen.push(progress)).await.expect("the cinema");
-    assert_eq!(count(&db, "select count(*) from content.film_work").await, 2_000);
-    assert_eq!(count(&db, "select count(*) from ugc.ratings").await, 210_000);
-    assert_eq!(count(&db, "select count(*) from content.genre").await, 27);
+    let summary = generate(db, size, |progress| seen.push(progress)).await.expect("the cinema");
+    assert_eq!(count(db, "select count(*) from content.film_work").await, 2_000);
+    assert_eq!(count(db, "select count(*) from ugc.ratings").await, 210_000);
+    assert_eq!(count(db, "select count(*) from content.genre").await, 27);
     assert_eq!((summary.added_to("content.film_work"), summary.added_to("ugc.ratings")), (2_000, 210_000));
     let ratings: Vec<u64> = seen.iter().filter(|p| p.table == "ugc.ratings").map(|p| p.done).collect();
     assert_eq!(ratings, [100_000, 200_000, 210_000]);
@@ -61,32 +61,32 @@ async fn a_cinema_has_the_size_that_was_asked_for_and_tells_its_progress() {
 async fn a_second_run_adds_nothing_and_changes_nothing() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    fill(&db, SMALL).await;
+    fill(db, SMALL).await;
     sqlx::query("update content.film_work set title = 'Mine' where type = 'tv_show'")
-        .execute(&db)
+        .execute(db)
         .await
         .expect("an edit");
-    let before = fingerprint(&db).await;
-    assert_eq!(fill(&db, SMALL).await.total_added(), 0);
-    assert_eq!(fill(&db, CinemaSize { films: 10, ratings: 10 }).await.total_added(), 0);
-    assert_eq!(fingerprint(&db).await, before);
+    let before = fingerprint(db).await;
+    assert_eq!(fill(db, SMALL).await.total_added(), 0);
+    assert_eq!(fill(db, CinemaSize { films: 10, ratings: 10 }).await.total_added(), 0);
+    assert_eq!(fingerprint(db).await, before);
 }
 
 #[tokio::test]
 async fn what_is_missing_is_added_and_the_rest_stays() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    fill(&db, SMALL).await;
-    let before = fingerprint(&db).await;
+    fill(db, SMALL).await;
+    let before = fingerprint(db).await;
     for delete in [
         "delete from content.film_work where type = 'tv_show'",
         "delete from content.genre_film_work where film_work_id < '80000000-0000-0000-0000-000000000000'",
         "delete from ugc.ratings where id % 7 = 3",
     ] {
-        sqlx::query(delete).execute(&db).await.expect(delete);
+        sqlx::query(delete).execute(db).await.expect(delete);
     }
-    assert!(fill(&db, SMALL).await.total_added() > 0);
-    assert_eq!(fingerprint(&db).await, before);
+    assert!(fill(db, SMALL).await.total_added() > 0);
+    assert_eq!(fingerprint(db).await, before);
 }
 
 #[tokio::test]
@@ -94,39 +94,39 @@ async fn the_same_size_gives_the_same_cinema_and_growing_leads_to_the_same_films
     let (one, other, grown) =
         (TestDatabase::create().await, TestDatabase::create().await, TestDatabase::create().await);
     let without_ratings = CinemaSize { ratings: 0, ..SMALL };
-    fill(&one.admin(), without_ratings).await;
-    fill(&other.admin(), without_ratings).await;
-    fill(&grown.admin(), CinemaSize { films: 300, ratings: 0 }).await;
-    fill(&grown.admin(), without_ratings).await;
-    let expected = fingerprint(&one.admin()).await;
-    assert_eq!(fingerprint(&other.admin()).await, expected);
-    assert_eq!(fingerprint(&grown.admin()).await, expected);
-    fill(&one.admin(), SMALL).await;
-    fill(&other.admin(), SMALL).await;
-    assert_eq!(fingerprint(&one.admin()).await, fingerprint(&other.admin()).await);
+    fill(one.admin(), without_ratings).await;
+    fill(other.admin(), without_ratings).await;
+    fill(grown.admin(), CinemaSize { films: 300, ratings: 0 }).await;
+    fill(grown.admin(), without_ratings).await;
+    let expected = fingerprint(one.admin()).await;
+    assert_eq!(fingerprint(other.admin()).await, expected);
+    assert_eq!(fingerprint(grown.admin()).await, expected);
+    fill(one.admin(), SMALL).await;
+    fill(other.admin(), SMALL).await;
+    assert_eq!(fingerprint(one.admin()).await, fingerprint(other.admin()).await);
 }
 
 #[tokio::test]
 async fn ratings_favour_a_few_films_and_scores_from_six_to_eight() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    fill(&db, SMALL).await;
+    fill(db, SMALL).await;
     let of_the_top_tenth = count(
-        &db,
+        db,
         "select sum(n)::bigint from (select count(*) n from ugc.ratings group by film_id order by 1 desc limit 200) top",
     )
     .await;
     assert!(of_the_top_tenth > 12_000, "{of_the_top_tenth} of 20000 ratings are of the top tenth");
-    let ordinary = count(&db, "select count(*) from ugc.ratings where score between 6 and 8").await;
+    let ordinary = count(db, "select count(*) from ugc.ratings where score between 6 and 8").await;
     assert!((10_000..15_000).contains(&ordinary), "{ordinary} of 20000 scores are from 6 to 8");
-    assert_eq!(count(&db, "select count(distinct score) from ugc.ratings").await, 10);
+    assert_eq!(count(db, "select count(distinct score) from ugc.ratings").await, 10);
 }
 
 #[tokio::test]
 async fn films_have_what_real_ones_have() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    fill(&db, SMALL).await;
+    fill(db, SMALL).await;
     for (fact, query) in [
         ("titles vary", "select count(distinct title) > 1200 from content.film_work"),
         ("some titles are not ASCII", "select count(*) > 200 from content.film_work where title ~ '[^[:ascii:]]'"),
@@ -152,7 +152,7 @@ async fn films_have_what_real_ones_have() {
                 and not exists (select from content.genre_film_work where genre_id not in (select id from content.genre))",
         ),
     ] {
-        let holds: bool = sqlx::query_scalar(query).fetch_one(&db).await.expect(fact);
+        let holds: bool = sqlx::query_scalar(query).fetch_one(db).await.expect(fact);
         assert!(holds, "{fact}");
     }
 }
@@ -161,19 +161,19 @@ async fn films_have_what_real_ones_have() {
 async fn an_update_moves_modified_and_a_new_rating_gets_a_free_number() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    fill(&db, SMALL).await;
+    fill(db, SMALL).await;
     for update in [
         "update content.film_work set rating = 9 where type = 'movie'",
         "update ugc.ratings set score = 1 where id = 1",
         "insert into ugc.ratings (film_id, user_id, score) values (gen_random_uuid(), gen_random_uuid(), 5)",
     ] {
-        sqlx::query(update).execute(&db).await.expect(update);
+        sqlx::query(update).execute(db).await.expect(update);
     }
     let moved =
         "select count(*) from content.film_work where (modified > now() - interval '1 hour') = (type = 'movie')";
     // Early in the day a generated film may be that new as well: today's first moment is the newest there is.
-    assert!(count(&db, moved).await >= 1_990);
-    assert_eq!(count(&db, "select max(id) from ugc.ratings").await, 20_001);
+    assert!(count(db, moved).await >= 1_990);
+    assert_eq!(count(db, "select max(id) from ugc.ratings").await, 20_001);
 }
 
 #[tokio::test]
@@ -181,11 +181,11 @@ async fn the_indexes_of_an_incremental_reader_are_there_after_every_fill() {
     let database = TestDatabase::create().await;
     let db = database.admin();
     for size in [CinemaSize { films: 0, ratings: 0 }, SMALL] {
-        fill(&db, size).await;
+        fill(db, size).await;
         let indexes = "select count(*) from pg_indexes where schemaname in ('content', 'ugc') and indexname in (
             'genre_modified_id_idx', 'person_modified_id_idx', 'film_work_modified_id_idx', 'ratings_modified_id_idx',
             'ratings_film_id_idx')";
-        assert_eq!(count(&db, indexes).await, 5);
+        assert_eq!(count(db, indexes).await, 5);
     }
 }
 
@@ -193,15 +193,15 @@ async fn the_indexes_of_an_incremental_reader_are_there_after_every_fill() {
 async fn two_generators_at_once_make_one_cinema() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    let (one, other) = tokio::join!(fill(&db, SMALL), fill(&db, SMALL));
+    let (one, other) = tokio::join!(fill(db, SMALL), fill(db, SMALL));
     assert!(one.total_added() == 0 || other.total_added() == 0);
-    assert_eq!(count(&db, "select count(*) from ugc.ratings").await, 20_000);
+    assert_eq!(count(db, "select count(*) from ugc.ratings").await, 20_000);
 }
 
 #[tokio::test]
 async fn ratings_without_films_are_refused() {
     let database = TestDatabase::create().await;
-    let refused = generate(&database.admin(), CinemaSize { films: 0, ratings: 1 }, |_| ()).await;
+    let refused = generate(database.admin(), CinemaSize { films: 0, ratings: 1 }, |_| ()).await;
     assert!(matches!(refused, Err(CinemaError::NothingToRate)));
 }
 
@@ -213,11 +213,11 @@ async fn someone_elses_table_is_left_alone() {
     ] {
         let database = TestDatabase::create().await;
         let db = database.admin();
-        sqlx::query("create schema if not exists content").execute(&db).await.expect("a schema");
-        sqlx::query(create).execute(&db).await.expect(create);
-        let refused = generate(&db, SMALL, |_| ()).await.expect_err("not ours").to_string();
+        sqlx::query("create schema if not exists content").execute(db).await.expect("a schema");
+        sqlx::query(create).execute(db).await.expect(create);
+        let refused = generate(db, SMALL, |_| ()).await.expect_err("not ours").to_string();
         assert!(refused.starts_with("content.film_work exists already"), "{refused}");
         assert!(refused.contains(found), "{refused}");
-        assert_eq!(count(&db, "select count(*) from pg_class where relname in ('genre', 'ratings')").await, 0);
+        assert_eq!(count(db, "select count(*) from pg_class where relname in ('genre', 'ratings')").await, 0);
     }
 }

@@ -30,6 +30,7 @@ select
         1 + width_bucket(mood, array[0.02, 0.04, 0.07, 0.12, 0.21, 0.38, 0.64, 0.85, 0.94])
         + case hashint8extended(film, 56) & 3 when 0 then -1 when 1 then 1 else 0 end
     )),
-    $3::timestamptz - interval '8760 hours' * years_ago - interval '1 hour' * (case when gap % 4 = 0 then gap % 5000 else 0 end),
+    $3::timestamptz - interval '8760 hours' * years_ago
+        - interval '1 hour' * (case when gap % 4 = 0 then gap % 5000 else 0 end),
     $3::timestamptz - interval '8760 hours' * years_ago
 from picked

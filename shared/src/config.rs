@@ -35,3 +35,41 @@ pub use secret::Secret;
 pub use source::SourceConfig;
 pub use tokens::{Principal, Role, Tokens};
 pub use worker::WorkerConfig;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig, ElasticsearchConfig);
+
+    /// The lines of `.env.sample` that set a variable, uncommented, but for those that only show a form.
+    fn sample() -> Vec<(String, String)> {
+        let lines = include_str!("../../.env.sample").lines();
+        let settings = lines.filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' '));
+        let text = settings.filter(|line| !line.contains("SECRET") && !line.contains("PASSWORD")).collect::<Vec<_>>();
+        let pairs = dotenvy::from_read_iter(std::io::Cursor::new(text.join("\n")));
+        pairs.map(|pair| pair.expect("NAME=value")).collect()
+    }
+
+    #[test]
+    fn the_sample_shows_the_defaults() {
+        let sampled: Everything = Env::from_pairs(sample()).read().expect("the sample is right");
+        let default: Everything = Env::from_pairs::<&str, &str>([]).read().expect("the defaults are right");
+        assert_eq!(format!("{sampled:?}"), format!("{default:?}"));
+    }
+
+    #[test]
+    fn the_sample_names_every_variable() {
+        let asked = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let log = asked.clone();
+        let env = Env::from_lookup(move |name| {
+            log.borrow_mut().push(name.to_owned());
+            None
+        });
+        env.read::<Everything>().expect("the defaults are right");
+        let text = include_str!("../../.env.sample");
+        for name in asked.borrow().iter() {
+            assert!(text.lines().any(|line| line.starts_with(&format!("#{name}="))), "{name}");
+        }
+    }
+}

@@ -78,10 +78,7 @@ pub async fn change(
     if current.version != version {
         return Err(ConfigurationError::VersionChanged(current.version));
     }
-    let fields = current.draft.changes_under_a_run(draft);
-    if current.status.has_unfinished_run() && !fields.is_empty() {
-        return Err(busy("change", current, fields));
-    }
+    check_busy(&current, draft)?;
     pipelines::update(&mut tx, id, draft).await.map_err(|error| refusal(error, draft))?;
     let changed = read_back(&mut tx, id).await?;
     let must_pause = !draft.enabled && matches!(current.status, Status::RunRequested | Status::Running);
@@ -102,11 +99,20 @@ pub async fn delete(db: &PgPool, pipeline: &PipelineRef, versions: Option<&[i64]
         return Err(ConfigurationError::VersionChanged(current.version));
     }
     if current.status.has_unfinished_run() {
-        return Err(busy("delete", current, Vec::new()));
+        return Err(busy("delete", &current, Vec::new()));
     }
     pipelines::delete(&mut tx, current.id).await?;
     tx.commit().await?;
     tracing::info!(pipeline = %current.draft.name, pipeline_id = %current.id, "pipeline deleted");
+    Ok(())
+}
+
+/// Refuses changes that would pull the ground from under an unfinished run.
+pub fn check_busy(current: &Pipeline, draft: &PipelineDraft) -> Result<(), ConfigurationError> {
+    let fields = current.draft.changes_under_a_run(draft);
+    if current.status.has_unfinished_run() && !fields.is_empty() {
+        return Err(busy("change", current, fields));
+    }
     Ok(())
 }
 
@@ -118,8 +124,8 @@ async fn read_back(tx: &mut sqlx::PgConnection, id: PipelineId) -> Result<Pipeli
     pipelines::find(tx, &id.into()).await?.ok_or(ConfigurationError::NoPipeline(id.into()))
 }
 
-fn busy(action: &'static str, pipeline: Pipeline, fields: Vec<&'static str>) -> ConfigurationError {
-    ConfigurationError::Busy { action, name: pipeline.draft.name, status: pipeline.status, fields }
+fn busy(action: &'static str, pipeline: &Pipeline, fields: Vec<&'static str>) -> ConfigurationError {
+    ConfigurationError::Busy { action, name: pipeline.draft.name.clone(), status: pipeline.status, fields }
 }
 
 /// A constraint's name becomes an answer: the database decides.

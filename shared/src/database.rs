@@ -29,6 +29,7 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),
         ("extra_float_digits", "1"),
+        ("client_min_messages", "warning"),
         ("idle_in_transaction_session_timeout", "60s"),
     ])
 }

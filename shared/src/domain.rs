@@ -10,7 +10,7 @@ pub mod status;
 pub mod target;
 pub mod task_plan;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Position};
 pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, RunId};
 pub use names::NamedEnum;

@@ -5,9 +5,9 @@
 use apalis_core::task::{builder::TaskBuilder, task_id::TaskId};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
-use uuid::Uuid;
+use ulid::Ulid;
 
-use crate::domain::{Checkpoint, PipelineId, RunId};
+use crate::domain::{PipelineId, Position, RunId};
 
 /// The queue's name in `apalis.jobs`.
 pub const BATCH_QUEUE: &str = "vitrina:batches";
@@ -24,7 +24,13 @@ pub struct BatchJob {
     /// The number of the batch within the range.
     pub batch: i64,
     /// The row after which the batch begins.
-    pub after: Option<Checkpoint>,
+    pub after: Option<Position>,
+    /// How often this batch failed.
+    #[serde(default)]
+    pub attempt: u32,
+    /// When it was queued, in microseconds of the server's clock; absent where the job never waited.
+    #[serde(default)]
+    pub queued_us: Option<i64>,
     /// The request that all of this came from.
     pub correlation_id: String,
 }
@@ -52,23 +58,42 @@ impl From<apalis_postgres::Error> for EnqueueError {
     }
 }
 
+/// A new id for a job. The queue reads no other kind.
+pub fn new_id() -> String {
+    Ulid::generate().to_string()
+}
+
 /// Queues a batch to run as soon as the transaction commits, and returns the job's id.
 pub async fn enqueue(tx: &mut PgConnection, job: &BatchJob) -> Result<String, EnqueueError> {
-    let id = Uuid::now_v7().to_string();
-    let task = TaskBuilder::new(serde_json::to_vec(job)?)
+    let id = new_id();
+    let clock = read_clock(tx).await?;
+    let job = BatchJob { queued_us: Some(clock.now_us), ..job.clone() };
+    let task = TaskBuilder::new(serde_json::to_vec(&job)?)
         .task_id(TaskId::from_string(id.clone()))
-        .run_at_timestamp(already_due(tx).await?)
+        .run_at_timestamp(clock.already_due)
         .build();
     apalis_postgres::queries::push_tasks(tx, BATCH_QUEUE, vec![task]).await?;
     Ok(id)
 }
 
-/// A time before the transaction's start, by the server's clock.
+/// The server's clock.
+struct Clock {
+    now_us: i64,
+    already_due: u64,
+}
+
+/// Reads the server's clock, and a time before the transaction's start.
 ///
 /// The queue announces a job only if its time is not after the transaction's `now()`, which is its start; a job pushed
 /// with the client's present time would wait for the next poll.
-async fn already_due(tx: &mut PgConnection) -> Result<u64, sqlx::Error> {
-    let seconds: i64 =
-        sqlx::query_scalar!(r#"select extract(epoch from now())::bigint - 1 as "seconds!""#).fetch_one(tx).await?;
-    Ok(u64::try_from(seconds).unwrap_or_default())
+async fn read_clock(tx: &mut PgConnection) -> Result<Clock, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"
+        select (extract(epoch from clock_timestamp()) * 1000000)::bigint as "now_us!",
+               extract(epoch from now())::bigint - 1 as "already_due!"
+        "#
+    )
+    .fetch_one(tx)
+    .await?;
+    Ok(Clock { now_us: row.now_us, already_due: u64::try_from(row.already_due).unwrap_or_default() })
 }

@@ -5,6 +5,7 @@
 //! writes to it keeps others from doing so until the commit.
 
 mod enqueue;
+pub mod execution;
 mod recovery;
 
 use sqlx::{PgConnection, PgPool};
@@ -15,6 +16,7 @@ use crate::{
     store::{pipelines, runs, state, transitions},
 };
 
+pub use execution::give_up;
 pub use recovery::recover;
 
 /// Who wants something, and the request it came with.

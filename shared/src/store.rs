@@ -2,7 +2,9 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
+pub mod horizon;
 pub mod pipelines;
+pub mod queue;
 pub mod runs;
 pub mod state;
 pub mod targets;

@@ -9,32 +9,51 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{PipelineDraft, Problem, TargetName},
-    guard::{GuardError, SourceSchemas},
+    guard::{GuardError, SourceColumn, SourceQuery, SourceSchemas},
     store::targets,
 };
 
 pub use target::problems as target_problems;
 
-/// All problems of a draft; none means that it can be stored and run.
-pub async fn problems(
-    db: &PgPool,
-    draft: &PipelineDraft,
-    schemas: &SourceSchemas,
-) -> Result<Vec<Problem>, sqlx::Error> {
+/// What was found out about a draft.
+#[derive(Debug)]
+pub struct Review {
+    /// Everything that is wrong; empty means that it can be stored and run.
+    pub problems: Vec<Problem>,
+    /// The reader's query, where it passed the guard.
+    pub reader: Option<Reader>,
+}
+
+/// A reader's query that passed the guard.
+#[derive(Debug)]
+pub struct Reader {
+    /// The query.
+    pub query: SourceQuery,
+    /// What it returns.
+    pub columns: Vec<SourceColumn>,
+}
+
+/// Finds out everything about a draft.
+pub async fn review(db: &PgPool, draft: &PipelineDraft, schemas: &SourceSchemas) -> Result<Review, sqlx::Error> {
     let mut problems = draft.problems();
     let mut connection = db.acquire().await?;
     problems.extend(unlisted(&mut connection, draft).await?);
-    let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else { return Ok(problems) };
-    match query::read(&mut connection, draft, sql, schemas).await {
+    let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
+        return Ok(Review { problems, reader: None });
+    };
+    match query::read(&mut connection, sql, schemas).await {
         Ok(reader) => {
-            problems.extend(reader.problems.into_iter().map(|message| Problem::new(field, message)));
+            problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
             problems.extend(target::mismatches(&mut connection, draft, &reader.columns).await?);
+            Ok(Review { problems, reader: Some(reader) })
         }
-        Err(GuardError::Refused(refusal)) => problems.push(Problem::new(field, refusal.to_string())),
-        Err(GuardError::Database(error)) => return Err(error),
+        Err(GuardError::Refused(refusal)) => {
+            problems.push(Problem::new(field, refusal.to_string()));
+            Ok(Review { problems, reader: None })
+        }
+        Err(GuardError::Database(error)) => Err(error),
     }
-    Ok(problems)
 }
 
 /// Targets that are well written but not in the whitelist.

@@ -1,1 +1,20 @@
-//! placeholder
+//! The data plane: executes batches, and knows nothing of the API.
+//!
+//! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
+//! `jobs::execute_batch` is what a job does, and decides about retries; `batch` is a batch from job to commit, with
+//! `batch::plan` (what to read and write), `batch::start` (from where to where) and `batch::chain` (one after the
+//! other); `maintenance` keeps the tables in order.
+
+mod batch;
+mod environment;
+mod error;
+mod jobs;
+mod maintenance;
+mod metrics_server;
+mod queue;
+mod service;
+mod worker;
+
+pub use metrics_server::MetricsServerError;
+pub use service::run as run_service;
+pub use worker::Worker;

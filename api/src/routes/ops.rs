@@ -38,7 +38,7 @@ async fn health() -> Json<Healthy> {
 }
 
 /// Ready: the database answers and has all migrations.
-#[endpoint(tags("service"), status_codes(200, 429, 503))]
+#[endpoint(tags("service"), status_codes(200, 503))]
 async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     let app = App::of(depot)?;
     let mut connection = app.db.acquire().await?;

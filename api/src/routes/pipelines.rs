@@ -105,7 +105,9 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
         if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
             return Err(ConfigurationError::VersionChanged(current.version).into());
         }
-        let draft = patch.clone().apply(current.draft);
+        let draft = patch.clone().apply(current.draft.clone());
+        // Before the draft is judged: what the state forbids is refused for that, however good or bad it is.
+        configuration::check_busy(&current, &draft)?;
         refuse_problems(&app, &draft).await?;
         match configuration::change(&app.db, current.id, current.version, &draft, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
@@ -143,12 +145,12 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = validation::problems(&app.db, &draft, &app.schemas).await?;
+    let problems = validation::review(&app.db, &draft, &app.schemas).await?.problems;
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
 async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<()> {
-    let problems = validation::problems(&app.db, draft, &app.schemas).await?;
+    let problems = validation::review(&app.db, draft, &app.schemas).await?.problems;
     if problems.is_empty() {
         return Ok(());
     }

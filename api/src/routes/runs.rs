@@ -6,7 +6,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{Run, RunId},
     lifecycle,
-    store::runs::{self, Position},
+    store::runs::{self, PageEnd},
 };
 
 use super::pipelines;
@@ -118,7 +118,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunVie
 }
 
 /// Where a page of runs ended, as text: microseconds and the run's id.
-struct Cursor(Position);
+struct Cursor(PageEnd);
 
 impl Cursor {
     fn text(run: &Run) -> String {
@@ -128,7 +128,7 @@ impl Cursor {
     fn parse(text: &str) -> Option<Self> {
         let (micros, id) = text.split_once('.')?;
         let requested_at: DateTime<Utc> = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
-        Some(Self(Position { requested_at, id: RunId(Uuid::try_parse(id).ok()?) }))
+        Some(Self(PageEnd { requested_at, id: RunId(Uuid::try_parse(id).ok()?) }))
     }
 }
 

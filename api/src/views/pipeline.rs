@@ -184,8 +184,9 @@ impl From<Option<State>> for StateView {
 pub struct CheckpointView {
     /// Value of the incremental key.
     pub key: String,
-    /// Value of the id.
-    pub id: String,
+    /// Value of the id; null before the first row with a greater key.
+    #[salvo(schema(required))]
+    pub id: Option<String>,
 }
 
 impl From<Checkpoint> for CheckpointView {

@@ -181,7 +181,8 @@ fn advice_about(output: &str) -> &'static str {
 
 /// What to do about the troubles that have a plain remedy.
 fn advice(message: &str) -> Option<&'static str> {
-    const REMEDIES: [(&str, &str); 7] = [
+    const REMEDIES: [(&str, &str); 8] = [
+        ("Check free disk space", "free some space on that disk, or choose another --data-dir"),
         ("No space left on device", "free some space on that disk, or choose another --data-dir"),
         ("Permission denied", "run as the owner of that directory, or choose another --data-dir"),
         ("Read-only file system", "choose another --data-dir, on a disk that can be written"),

@@ -47,7 +47,7 @@ impl Env {
         Self::from_lookup(move |name| pairs.get(name).cloned())
     }
 
-    fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
+    pub(super) fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
         Self { lookup: Box::new(lookup), overrides: HashMap::new(), problems: Vec::new() }
     }
 

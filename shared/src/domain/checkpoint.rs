@@ -1,4 +1,4 @@
-//! How far a pipeline is durably written.
+//! How far a pipeline is durably written, and where a batch begins.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,26 @@ use serde::{Deserialize, Serialize};
 pub struct Checkpoint {
     /// Value of the incremental key.
     pub key: String,
-    /// Value of the id that tells apart rows with equal keys.
-    pub id: String,
+    /// Value of the id that tells apart rows with equal keys; none means before the first row with a greater key.
+    pub id: Option<String>,
+}
+
+/// The row after which a batch begins: the values of the columns that a run walks by, in the server's own text form.
+///
+/// | run         | columns                               |
+/// |-------------|---------------------------------------|
+/// | incremental | the incremental key and the id key    |
+/// | full        | the columns of the target's key       |
+///
+/// A value may be absent: `(key, null)` is before every row that has a greater key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, sqlx::Type)]
+#[serde(transparent)]
+#[sqlx(transparent, no_pg_array)]
+pub struct Position(pub Vec<Option<String>>);
+
+impl Position {
+    /// Right after the row of a checkpoint.
+    pub fn after(checkpoint: &Checkpoint) -> Self {
+        Self(vec![Some(checkpoint.key.clone()), checkpoint.id.clone()])
+    }
 }

@@ -76,6 +76,8 @@ pub(super) async fn ensure_jobs(
             range: range.range_no,
             batch: range.next_batch,
             after: range.after,
+            attempt: 0,
+            queued_us: None,
             correlation_id: range.correlation_id,
         };
         let job_id = jobs::enqueue(tx, &job).await?;

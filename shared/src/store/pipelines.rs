@@ -89,9 +89,11 @@ pub struct Filter {
     pub after: Option<String>,
 }
 
+/// The id or the name to look for; neither for a name that no pipeline can have and the server could not read.
 fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
     match pipeline {
         PipelineRef::Id(id) => (Some(*id), None),
+        PipelineRef::Name(name) if name.contains('\0') => (None, None),
         PipelineRef::Name(name) => (None, Some(name)),
     }
 }

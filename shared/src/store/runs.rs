@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
 
-use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, Trigger};
+use crate::domain::{
+    Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger,
+};
 
 /// Every read of runs is this statement with an end of its own.
 macro_rules! select_runs {
@@ -89,7 +91,7 @@ pub(crate) async fn remember_key(
 
 /// Where a page of runs ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Position {
+pub struct PageEnd {
     /// When the last run of the page was requested.
     pub requested_at: DateTime<Utc>,
     /// Its id.
@@ -100,7 +102,7 @@ pub struct Position {
 pub async fn list(
     connection: &mut PgConnection,
     pipeline: PipelineId,
-    after: Option<Position>,
+    after: Option<PageEnd>,
     limit: i64,
 ) -> sqlx::Result<Vec<Run>> {
     select_runs!(
@@ -145,8 +147,8 @@ pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<()>
             values ($1, $2, $3, $4, $5, $6, $7, $8)
             returning id
         )
-        insert into etl.etl_run_ranges (run_id, range_no, after_key, after_id)
-        select id, 0, $9, $10
+        insert into etl.etl_run_ranges (run_id, range_no, after)
+        select id, 0, $9
         from run
         "#,
         run.id as RunId,
@@ -157,8 +159,7 @@ pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<()>
         run.correlation_id,
         Json(run.inputs) as Json<&PipelineDraft>,
         run.from.map(Json) as Option<Json<&Checkpoint>>,
-        run.from.map(|checkpoint| checkpoint.key.as_str()),
-        run.from.map(|checkpoint| checkpoint.id.as_str()),
+        run.from.map(Position::after) as Option<Position>,
     )
     .execute(tx)
     .await?;
@@ -202,7 +203,7 @@ pub struct Range {
     /// The batch that comes next.
     pub next_batch: i64,
     /// Where that batch begins.
-    pub after: Option<Checkpoint>,
+    pub after: Option<Position>,
     /// The run's correlation id.
     pub correlation_id: String,
     /// Whether its job is waiting or executing.
@@ -213,7 +214,7 @@ pub struct Range {
 pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Range>> {
     let rows = sqlx::query!(
         r#"
-        select g.range_no, g.next_batch, g.after_key, g.after_id, r.correlation_id,
+        select g.range_no, g.next_batch, g.after as "after: Position", r.correlation_id,
                coalesce(j.status in ('Pending', 'Queued', 'Running'), false) as "has_live_job!"
         from etl.etl_run_ranges g
         join etl.etl_runs r on r.id = g.run_id
@@ -230,7 +231,7 @@ pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Res
         .map(|row| Range {
             range_no: row.range_no,
             next_batch: row.next_batch,
-            after: row.after_key.zip(row.after_id).map(|(key, id)| Checkpoint { key, id }),
+            after: row.after,
             correlation_id: row.correlation_id,
             has_live_job: row.has_live_job,
         })
@@ -265,4 +266,152 @@ pub(crate) async fn withdraw_jobs(tx: &mut PgConnection, run: RunId, reason: &st
     .execute(tx)
     .await?;
     Ok(())
+}
+
+/// Marks a queued run as begun, with what it will read. A run that was begun before keeps its start and its bound.
+pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        with run as (
+            update etl.etl_runs
+            set status = 'RUNNING', started_at = coalesce(started_at, now()), rows_total = coalesce(rows_total, $2)
+            where id = $1
+            returning id
+        )
+        update etl.etl_run_ranges g
+        set upper = coalesce(g.upper, $3), after = coalesce($4, g.after)
+        from run
+        where g.run_id = run.id
+        "#,
+        id as RunId,
+        start.rows_total,
+        start.upper,
+        start.after.as_ref() as Option<&Position>,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// What is known of a run when its first batch begins.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// Estimate of the rows to read.
+    pub rows_total: Option<i64>,
+    /// The bound that it reads up to.
+    pub upper: Option<String>,
+    /// Where it begins instead of at its checkpoint.
+    pub after: Option<Position>,
+}
+
+/// Lets a run rest.
+pub(crate) async fn pause(tx: &mut PgConnection, id: RunId) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set status = 'PAUSED' where id = $1", id as RunId).execute(tx).await?;
+    Ok(())
+}
+
+/// Ends a run with an error.
+pub(crate) async fn fail(tx: &mut PgConnection, id: RunId, class: ErrorClass, error: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update etl.etl_runs
+        set status = 'FAILED', finished_at = now(), error_class = $2, error = left($3, 4000), attempts = attempts + 1
+        where id = $1
+        "#,
+        id as RunId,
+        class as ErrorClass,
+        error,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes an attempt that failed and will be repeated.
+pub(crate) async fn note_failure(tx: &mut PgConnection, id: RunId, class: ErrorClass, error: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update etl.etl_runs
+        set attempts = attempts + 1, error_class = $2, error = left($3, 4000)
+        where id = $1
+        "#,
+        id as RunId,
+        class as ErrorClass,
+        error,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Whether every range of the run has been walked to its end.
+pub async fn is_walked(connection: &mut PgConnection, id: RunId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"
+        select not exists (
+            select from etl.etl_run_ranges where run_id = $1 and finished_at is null
+        ) as "walked!"
+        "#,
+        id as RunId,
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// A batch about to be executed.
+#[derive(Debug)]
+pub struct BatchCall<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The range of the run.
+    pub range: i32,
+    /// The number of the batch.
+    pub number: i64,
+    /// The job that carries it.
+    pub job: &'a str,
+    /// Who executes it.
+    pub worker: &'a str,
+    /// The page's statement.
+    pub statement: &'a str,
+    /// Rows in a page.
+    pub page_size: i64,
+    /// Id for the chain's next job.
+    pub next_job: &'a str,
+    /// Whether this worker keeps the next job for itself.
+    pub keep: bool,
+}
+
+/// What a batch did.
+#[derive(Debug)]
+pub struct BatchOutcome {
+    /// Rows that the query returned.
+    pub rows_read: i64,
+    /// Rows that were inserted or changed.
+    pub rows_written: i64,
+    /// The last row.
+    pub last: Option<Position>,
+    /// Whether the chain's next job was queued.
+    pub goes_on: bool,
+}
+
+/// Executes a batch: one statement, one transaction. See `etl.run_batch`.
+pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) -> sqlx::Result<BatchOutcome> {
+    sqlx::query_as!(
+        BatchOutcome,
+        r#"
+        select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!"
+        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        "#,
+        call.run as RunId,
+        call.range,
+        call.number,
+        call.job,
+        call.worker,
+        call.statement,
+        call.page_size,
+        call.next_job,
+        call.keep,
+    )
+    .fetch_one(connection)
+    .await
 }

@@ -43,3 +43,16 @@ pub async fn forget(tx: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result
     sqlx::query!("delete from etl.etl_state where pipeline_id = $1", pipeline as PipelineId).execute(tx).await?;
     Ok(())
 }
+
+/// Moves a pipeline's checkpoint back, so that what follows is read again.
+pub async fn rewind(tx: &mut PgConnection, pipeline: PipelineId, to: &Checkpoint) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_state set checkpoint_key = $2, checkpoint_id = $3, updated_at = now() where pipeline_id = $1",
+        pipeline as PipelineId,
+        to.key,
+        to.id,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}

@@ -4,8 +4,10 @@ use sqlx::PgConnection;
 
 use crate::{
     domain::{Mode, PipelineDraft, Problem},
-    guard::{self, GuardError, Placeholder, QueryLimits, SourceColumn, SourceQuery, SourceSchemas},
+    guard::{self, GuardError, Placeholder, QueryLimits, SourceColumn, SourceSchemas},
 };
+
+use super::Reader;
 
 /// Types whose text form is exact and whose order the server and a page agree on.
 const KEY_TYPES: &[&str] = &[
@@ -21,40 +23,40 @@ const KEY_TYPES: &[&str] = &[
     "character varying",
 ];
 
-/// A query that passed the guard.
-pub(super) struct Reader {
-    /// What it returns.
-    pub columns: Vec<SourceColumn>,
-    /// What is wrong with it all the same.
-    pub problems: Vec<String>,
-}
-
 /// Takes the query through all layers of the guard.
 pub(super) async fn read(
     connection: &mut PgConnection,
-    draft: &PipelineDraft,
     sql: &str,
     schemas: &SourceSchemas,
 ) -> Result<Reader, GuardError> {
     let query = guard::parse(sql, schemas)?;
     guard::check_functions(connection, &query).await?;
     let columns = guard::describe(connection, &query, &QueryLimits::default()).await?;
-    Ok(Reader { columns, problems: placeholder_problems(draft.mode, &query).into_iter().collect() })
+    Ok(Reader { query, columns })
 }
 
 /// A query that pages by itself must do so completely: a forgotten bound would skip or repeat rows.
-fn placeholder_problems(mode: Mode, query: &SourceQuery) -> Option<String> {
-    let used = query.placeholders();
+pub(super) fn paging_problem(draft: &PipelineDraft, reader: &Reader) -> Option<String> {
+    let used = reader.query.placeholders();
     if used.is_empty() {
         return None;
     }
-    if mode == Mode::Full {
+    if draft.mode == Mode::Full {
         return Some("placeholders page an incremental query: in mode `full` write the plain query".to_owned());
     }
     let missing: Vec<_> =
         Placeholder::ALL.into_iter().filter(|one| !used.contains(one)).map(|one| format!(":{}", one.name())).collect();
-    (!missing.is_empty())
-        .then(|| format!("a query that pages by itself needs all placeholders: {} missing", missing.join(", ")))
+    if !missing.is_empty() {
+        return Some(format!("a query that pages by itself needs all placeholders: {} missing", missing.join(", ")));
+    }
+    let key = draft.incremental_key.as_deref();
+    let by_time =
+        reader.columns.iter().any(|column| key == Some(&column.name) && column.type_name == "timestamp with time zone");
+    (!by_time).then(|| {
+        "a query that pages by itself walks by a column of type timestamp with time zone: \
+         only for that can Vitrina tell which rows are settled"
+            .to_owned()
+    })
 }
 
 /// The two columns of an incremental walk must be in the query, comparable and never NULL.

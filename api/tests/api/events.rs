@@ -1,0 +1,252 @@
+//! The stream of events: in order, none lost, none twice.
+
+use std::time::{Duration, Instant};
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use vitrina_shared::lifecycle::{self, Cause};
+
+use crate::support::{Api, Event, SOON, eventually, expect, expect_problem, within};
+
+const TEST: Cause<'static> = Cause { actor: "test", correlation_id: "test" };
+
+/// Logs this many transitions at once, each with a long reason.
+async fn log_many(api: &Api, count: i32, reason: usize) {
+    sqlx::query(
+        "insert into etl.etl_transitions (pipeline_id, pipeline, from_status, to_status, actor, reason)
+         select p.id, p.name, 'IDLE', 'IDLE', 'test', repeat('x', $2)
+         from etl.etl_pipelines p, generate_series(1, $1)",
+    )
+    .bind(count)
+    .bind(i32::try_from(reason).unwrap())
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+}
+
+/// Runs and cancels once, without the API: two transitions.
+async fn two_transitions(api: &Api, pipeline: &str) {
+    let Ok(pipeline) = pipeline.parse();
+    lifecycle::request_run(api.db.pool(), &pipeline, None, TEST).await.unwrap();
+    lifecycle::cancel(api.db.pool(), &pipeline, TEST).await.unwrap();
+}
+
+fn ids(events: &[(i64, Value)]) -> Vec<i64> {
+    events.iter().map(|(id, _)| *id).collect()
+}
+
+async fn logged(api: &Api) -> Vec<i64> {
+    sqlx::query_scalar("select id from etl.etl_transitions order by id").fetch_all(api.db.pool()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_stream_shows_every_transition_as_it_happens() {
+    let api = Api::start().await;
+    let pipeline = api.create_genres("genres").await;
+    let mut events = api.events("", None).await;
+
+    let request = api.post("/pipelines/genres/run").header("X-Request-Id", "request-7");
+    let run = expect(request, StatusCode::ACCEPTED).await;
+    let (id, data) = events.transition().await;
+
+    assert_eq!(data["at"].as_str().map(|_| id), Some(id));
+    let expected = json!({
+        "id": id,
+        "pipeline_id": pipeline["id"],
+        "pipeline": "genres",
+        "run_id": run["run_id"],
+        "from": "IDLE",
+        "to": "RUN_REQUESTED",
+        "actor": "local",
+        "reason": "run requested",
+        "correlation_id": "request-7",
+        "at": data["at"],
+    });
+    assert_eq!(data, expected);
+    expect(api.post("/pipelines/genres/pause"), StatusCode::ACCEPTED).await;
+    expect(api.post("/pipelines/genres/cancel"), StatusCode::ACCEPTED).await;
+    let rest = events.transitions(2).await;
+    assert_eq!((&rest[0].1["to"], &rest[1].1["to"]), (&json!("PAUSE_REQUESTED"), &json!("IDLE")));
+}
+
+#[tokio::test]
+async fn a_transition_is_shown_at_once_and_not_at_the_next_look() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let mut events = api.events("", None).await;
+    two_transitions(&api, "genres").await;
+    events.transitions(2).await;
+
+    let start = Instant::now();
+    api.run("genres").await;
+    events.transition().await;
+
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_stream_resumes_after_the_last_event_that_its_client_saw() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    for _ in 0..3 {
+        two_transitions(&api, "genres").await;
+    }
+    let all = logged(&api).await;
+
+    assert_eq!(ids(&api.events("", Some(0)).await.transitions(6).await), all);
+    assert_eq!(ids(&api.events("", Some(all[2])).await.transitions(3).await), all[3..]);
+
+    let mut from_now = api.events("", None).await;
+    two_transitions(&api, "genres").await;
+    assert_eq!(ids(&from_now.transitions(2).await), logged(&api).await[6..]);
+}
+
+#[tokio::test]
+async fn a_stream_of_one_pipeline_shows_no_other() {
+    let api = Api::start().await;
+    let quiet = api.create_genres("quiet").await;
+    api.create_genres("loud").await;
+    let mut by_name = api.events("?pipeline=quiet", None).await;
+    let mut by_id = api.events(&format!("?pipeline={}", quiet["id"].as_str().unwrap()), None).await;
+
+    two_transitions(&api, "loud").await;
+    two_transitions(&api, "quiet").await;
+
+    for events in [&mut by_name, &mut by_id] {
+        for (_, data) in events.transitions(2).await {
+            assert_eq!(data["pipeline"], "quiet");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_request_for_events_is_refused() {
+    let api = Api::start().await;
+    expect_problem(api.get("/events?pipeline=nobody"), 404, "not-found").await;
+    expect_problem(api.get("/events?pipelines=x"), 422, "invalid").await;
+    for id in ["x", "-1", "1.5", "99999999999999999999"] {
+        expect_problem(api.get("/events").header("Last-Event-ID", id), 422, "invalid").await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_or_repeated_when_the_listener_s_connection_is_killed() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let mut events = api.events("", Some(0)).await;
+    for round in 0..5 {
+        let killed = eventually("the listener's connection", async || {
+            let killed: i64 = sqlx::query_scalar(
+                "select count(*) from (
+                     select pg_terminate_backend(pid) from pg_stat_activity
+                     where application_name = 'vitrina-api-events' and datname = current_database()
+                 ) k",
+            )
+            .fetch_one(api.db.admin())
+            .await
+            .unwrap();
+            (killed > 0).then_some(killed)
+        })
+        .await;
+        assert_eq!(killed, 1, "round {round}");
+        // While nobody listens.
+        two_transitions(&api, "genres").await;
+    }
+
+    let seen = events.transitions(10).await;
+
+    assert_eq!(ids(&seen), logged(&api).await);
+    two_transitions(&api, "genres").await;
+    assert_eq!(ids(&events.transitions(2).await), logged(&api).await[10..]);
+}
+
+#[tokio::test]
+async fn nothing_is_lost_or_repeated_when_every_connection_of_the_api_is_killed() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let mut events = api.events("", Some(0)).await;
+    for _ in 0..5 {
+        sqlx::query(
+            "select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name ~ '^vitrina-api' and datname = current_database()",
+        )
+        .execute(api.db.admin())
+        .await
+        .unwrap();
+        two_transitions(&api, "genres").await;
+    }
+    assert_eq!(ids(&events.transitions(10).await), logged(&api).await);
+}
+
+#[tokio::test]
+async fn a_slow_client_gets_everything_when_it_reads_at_last() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let mut slow = api.events("", Some(0)).await;
+    let mut quick = api.events("", Some(0)).await;
+    for _ in 0..10 {
+        log_many(&api, 250, 8_000).await;
+    }
+
+    // 20 MB: far more than the sockets between us hold.
+    let all = logged(&api).await;
+    assert_eq!(ids(&within(SOON * 2, quick.transitions(2500)).await), all);
+    assert_eq!(ids(&within(SOON * 2, slow.transitions(2500)).await), all);
+}
+
+#[tokio::test]
+async fn a_quiet_stream_is_kept_alive_by_comments() {
+    let api = Api::start().await;
+    let mut events = api.events("", None).await;
+    assert_eq!(events.next().await, Some(Event::Comment), "the greeting");
+    assert_eq!(within(Duration::from_secs(15), events.next()).await, Some(Event::Comment));
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_stops() {
+    let mut api = Api::start().await;
+    api.create_genres("genres").await;
+    let mut events = api.events("", None).await;
+    api.run("genres").await;
+    events.transition().await;
+    let start = Instant::now();
+
+    api.stop();
+
+    assert_eq!(within(SOON, events.next()).await, None);
+    api.ended().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_does_not_keep_the_server_from_stopping() {
+    let mut api = Api::start().await;
+    api.create_genres("genres").await;
+    let _unread = api.events("", Some(0)).await;
+    for _ in 0..10 {
+        log_many(&api, 250, 8_000).await;
+    }
+    let start = Instant::now();
+
+    api.stop();
+
+    api.ended().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn streams_beyond_the_limit_are_429_until_one_ends() {
+    let api = Api::start_with(&[("VITRINA_MAX_EVENT_STREAMS", "2")]).await;
+    let first = api.events("", None).await;
+    let _second = api.events("", None).await;
+
+    let problem = expect_problem(api.get("/events"), 429, "too-many").await;
+    assert_eq!(problem["detail"], "all event streams are taken: try again in a second");
+
+    drop(first);
+    eventually("room for another stream", async || {
+        let response = api.event_request("", None).send().await.unwrap();
+        (response.status() == StatusCode::OK).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,12 @@
+//! The API as its clients see it: a real server, a real database, HTTP in between.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod auth;
+mod errors;
+mod events;
+mod openapi;
+mod pipelines;
+mod runs;
+mod service;
+mod support;
+mod validation;

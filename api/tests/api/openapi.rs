@@ -1,0 +1,122 @@
+//! `/openapi.json` is true: what it names exists, and what exists is in it.
+
+use std::collections::BTreeSet;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Api, expect};
+
+/// The routes of the contract.
+const CONTRACT: &[(&str, &str)] = &[
+    ("get", "/health"),
+    ("get", "/ready"),
+    ("get", "/metrics"),
+    ("get", "/api/v1/pipelines"),
+    ("post", "/api/v1/pipelines"),
+    ("get", "/api/v1/pipelines/{p}"),
+    ("patch", "/api/v1/pipelines/{p}"),
+    ("delete", "/api/v1/pipelines/{p}"),
+    ("post", "/api/v1/pipelines/{p}/run"),
+    ("post", "/api/v1/pipelines/{p}/pause"),
+    ("post", "/api/v1/pipelines/{p}/cancel"),
+    ("post", "/api/v1/pipelines/{p}/reset"),
+    ("get", "/api/v1/pipelines/{p}/status"),
+    ("get", "/api/v1/pipelines/{p}/state"),
+    ("get", "/api/v1/pipelines/{p}/runs"),
+    ("get", "/api/v1/runs/{id}"),
+    ("post", "/api/v1/runs/{id}/again"),
+    ("post", "/api/v1/pipelines/{p}/reconcile"),
+    ("post", "/api/v1/pipelines/{p}/preview"),
+    ("post", "/api/v1/pipelines/validate"),
+    ("get", "/api/v1/reports/{id}"),
+    ("get", "/api/v1/pipelines/{p}/dead-letters"),
+    ("post", "/api/v1/pipelines/{p}/dead-letters/replay"),
+    ("get", "/api/v1/targets"),
+    ("post", "/api/v1/targets"),
+    ("get", "/api/v1/transforms"),
+    ("get", "/api/v1/workers"),
+    ("get", "/api/v1/events"),
+];
+
+fn document() -> Value {
+    serde_json::to_value(vitrina_api::openapi_document()).unwrap()
+}
+
+/// Every `(method, path, operation)`.
+fn operations(document: &Value) -> Vec<(String, String, Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        methods.map(|(method, operation)| (method.clone(), path.clone(), operation.clone()))
+    });
+    operations.collect()
+}
+
+#[test]
+fn the_document_is_as_it_was() {
+    let mut document = document();
+    document["info"]["version"] = json!("of the program");
+    insta::assert_json_snapshot!("openapi", document);
+}
+
+#[test]
+fn every_route_of_the_contract_is_documented_and_no_other() {
+    let found: BTreeSet<(String, String)> =
+        operations(&document()).into_iter().map(|(method, path, _)| (method, path)).collect();
+    let wanted = CONTRACT.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
+    assert_eq!(found, wanted);
+}
+
+#[tokio::test]
+async fn the_document_is_served_in_both_places() {
+    let api = Api::start().await;
+    for path in ["/openapi.json", "/api/v1/openapi.json"] {
+        assert_eq!(expect(api.raw(Method::GET, path), StatusCode::OK).await, document());
+    }
+}
+
+#[test]
+fn every_operation_has_words_answers_and_problems_of_one_form() {
+    for (method, path, operation) in operations(&document()) {
+        let name = format!("{method} {path}");
+        assert!(operation["summary"].is_string(), "{name} has no summary");
+        assert!(operation["operationId"].is_string(), "{name} has no id");
+        let answers = operation["responses"].as_object().unwrap();
+        assert!(answers.keys().any(|status| status.starts_with('2') || status == "501"), "{name}: {answers:?}");
+        for (status, answer) in answers.iter().filter(|(status, _)| status.as_str() >= "400") {
+            let content = answer["content"].as_object().unwrap_or_else(|| panic!("{name} {status}"));
+            assert_eq!(content.keys().collect::<Vec<_>>(), ["application/problem+json"], "{name} {status}");
+        }
+    }
+}
+
+#[test]
+fn operation_ids_are_unique() {
+    let operations = operations(&document());
+    let ids: BTreeSet<&str> =
+        operations.iter().map(|(_, _, operation)| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), operations.len());
+}
+
+#[tokio::test]
+async fn every_documented_operation_exists_and_answers_as_documented() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let run = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    for (method, path, operation) in operations(&document()) {
+        if method == "delete" {
+            continue;
+        }
+        let place = path.replace("{p}", "genres").replace("{id}", &run);
+        let request = api.raw(method.to_uppercase().parse().unwrap(), &place);
+        let request = if operation["requestBody"].is_object() { request.json(&json!({})) } else { request };
+        let response = request.send().await.unwrap();
+        let status = response.status();
+        let documented = operation["responses"].as_object().unwrap();
+        assert!(documented.contains_key(status.as_str()), "{method} {place} answered {status}, not in {documented:?}");
+        let media_type = response.headers()["content-type"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        let content = documented[status.as_str()]["content"].as_object().unwrap();
+        assert!(content.contains_key(&media_type), "{method} {place} answered {media_type}, not in {content:?}");
+    }
+}

@@ -1,0 +1,240 @@
+//! Requesting runs and steering them.
+
+use std::collections::BTreeSet;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Api, expect, expect_problem, messages};
+
+#[tokio::test]
+async fn a_run_request_is_accepted_and_repeating_it_finds_the_same_run() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+
+    let first = api.run("genres").await;
+    let second = api.run("genres").await;
+
+    assert_eq!((&first["status"], &first["already_active"]), (&json!("RUN_REQUESTED"), &json!(false)));
+    assert_eq!((&second["run_id"], &second["already_active"]), (&first["run_id"], &json!(true)));
+}
+
+#[tokio::test]
+async fn a_run_has_every_field_of_the_contract() {
+    let api = Api::start().await;
+    let pipeline = api.create_genres("genres").await;
+    let id = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+
+    let run = api.show(&format!("/runs/{id}")).await;
+
+    let fields = [
+        "id",
+        "pipeline_id",
+        "pipeline",
+        "mode",
+        "status",
+        "trigger",
+        "requested_at",
+        "started_at",
+        "finished_at",
+        "duration_ms",
+        "rows_read",
+        "rows_written",
+        "rows_rejected",
+        "batches",
+        "attempts",
+        "error",
+        "error_class",
+        "checkpoint_from",
+        "checkpoint_to",
+    ];
+    assert_eq!(run.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(fields));
+    assert_eq!((&run["pipeline_id"], &run["pipeline"]), (&pipeline["id"], &json!("genres")));
+    assert_eq!(
+        (&run["status"], &run["trigger"], &run["mode"]),
+        (&json!("QUEUED"), &json!("API"), &json!("incremental"))
+    );
+}
+
+#[tokio::test]
+async fn a_finished_run_shows_what_it_did_and_how_long_it_took() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let id = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    sqlx::query(
+        "update etl.etl_runs
+         set status = 'FAILED', started_at = now() - interval '2 s', finished_at = now() - interval '0.5 s',
+             rows_read = 10, rows_written = 9, rows_rejected = 1, batches = 2, attempts = 3, error = 'broken',
+             error_class = 'Fatal', checkpoint_to = '{\"key\": \"k\", \"id\": \"i\"}'",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+
+    let run = api.show(&format!("/runs/{id}")).await;
+
+    assert_eq!((&run["status"], &run["duration_ms"]), (&json!("FAILED"), &json!(1500)));
+    assert_eq!((&run["rows_read"], &run["rows_written"], &run["rows_rejected"]), (&json!(10), &json!(9), &json!(1)));
+    assert_eq!((&run["error"], &run["error_class"]), (&json!("broken"), &json!("Fatal")));
+    assert_eq!(run["checkpoint_to"], json!({"key": "k", "id": "i"}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_run_requests_at_once_end_in_one_run_and_forty_nine_answers_already_active() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+
+    let answers = futures_util::future::join_all((0..50).map(|_| api.run("genres"))).await;
+
+    let runs: BTreeSet<&str> = answers.iter().map(|answer| answer["run_id"].as_str().unwrap()).collect();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer["already_active"] == true).count(), 49);
+    assert_eq!(api.count("select count(*) from etl.etl_runs").await, 1);
+    assert_eq!(api.count("select count(*) from apalis.jobs").await, 1);
+    assert_eq!(api.count("select count(*) from etl.etl_transitions").await, 1);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_is_answered_with_its_run_even_after_that_ended() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let with_key =
+        |key: &str| expect(api.post("/pipelines/genres/run").header("Idempotency-Key", key), StatusCode::ACCEPTED);
+
+    let first = with_key("monday").await;
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    let repeated = with_key("monday").await;
+    let other = with_key("tuesday").await;
+
+    assert_eq!((&repeated["run_id"], &repeated["already_active"]), (&first["run_id"], &json!(false)));
+    assert_eq!(repeated["status"], "IDLE");
+    assert_ne!(other["run_id"], first["run_id"]);
+    let long = api.post("/pipelines/genres/run").header("Idempotency-Key", "k".repeat(201));
+    let problem = expect_problem(long, 422, "invalid").await;
+    assert_eq!(messages(&problem, "Idempotency-Key"), ["takes 1 to 200 characters"]);
+}
+
+#[tokio::test]
+async fn a_disabled_pipeline_does_not_run() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    expect(api.patch("/pipelines/genres").json(&json!({"enabled": false})), StatusCode::OK).await;
+
+    let problem = expect_problem(api.post("/pipelines/genres/run"), 409, "illegal-state").await;
+
+    assert_eq!(problem["detail"], "pipeline `genres` is disabled: enable it before running it");
+}
+
+#[tokio::test]
+async fn a_pipeline_pauses_and_the_same_run_resumes() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let problem = expect_problem(api.post("/pipelines/genres/pause"), 409, "illegal-state").await;
+    assert_eq!(problem["detail"], "cannot pause a pipeline that is IDLE: it has no run in progress");
+    let run = api.run("genres").await;
+
+    for _ in 0..2 {
+        let paused = expect(api.post("/pipelines/genres/pause"), StatusCode::ACCEPTED).await;
+        assert_eq!(paused, json!({"status": "PAUSE_REQUESTED"}));
+    }
+    api.simulate_worker("genres", "PAUSED", "PAUSED").await;
+    let resumed = api.run("genres").await;
+
+    assert_eq!(resumed, json!({"run_id": run["run_id"], "status": "RUN_REQUESTED", "already_active": false}));
+}
+
+#[tokio::test]
+async fn a_cancelled_run_is_over_and_its_job_is_withdrawn() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    expect_problem(api.post("/pipelines/genres/cancel"), 409, "illegal-state").await;
+    let id = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+
+    let cancelled = expect(api.post("/pipelines/genres/cancel"), StatusCode::ACCEPTED).await;
+
+    assert_eq!(cancelled, json!({"status": "IDLE"}));
+    assert_eq!(api.show(&format!("/runs/{id}")).await["status"], "CANCELLED");
+    assert_eq!(api.count("select count(*) from apalis.jobs where status = 'Killed'").await, 1);
+}
+
+#[tokio::test]
+async fn a_reset_forgets_the_checkpoint_unless_a_run_is_unfinished() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    api.run("genres").await;
+    let problem = expect_problem(api.post("/pipelines/genres/reset"), 409, "illegal-state").await;
+    assert_eq!(problem["detail"], "cannot reset a pipeline that is RUN_REQUESTED: cancel its run first");
+    sqlx::query(
+        "insert into etl.etl_state (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
+         select pipeline_id, '1', '1', id, 0 from etl.etl_runs",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+    api.simulate_worker("genres", "FAILED", "FAILED").await;
+
+    let reset = expect(api.post("/pipelines/genres/reset"), StatusCode::ACCEPTED).await;
+
+    assert_eq!(reset, json!({"status": "IDLE"}));
+    assert_eq!(api.show("/pipelines/genres/state").await["checkpoint"], Value::Null);
+}
+
+#[tokio::test]
+async fn an_earlier_run_is_repeated_with_its_inputs() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let first = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    expect_problem(api.post(&format!("/runs/{first}/again")), 409, "illegal-state").await;
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+
+    let again = expect(api.post(&format!("/runs/{first}/again")), StatusCode::ACCEPTED).await;
+
+    assert_ne!(again["run_id"], first.as_str());
+    let run = api.show(&format!("/runs/{}", again["run_id"].as_str().unwrap())).await;
+    assert_eq!((&run["trigger"], &run["status"]), (&json!("AGAIN"), &json!("QUEUED")));
+}
+
+#[tokio::test]
+async fn runs_are_listed_newest_first_and_page_by_page() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    api.create_genres("other").await;
+    api.run("other").await;
+    let mut wanted = Vec::new();
+    for _ in 0..7 {
+        wanted.insert(0, api.run("genres").await["run_id"].clone());
+        api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    }
+    // Equal times are told apart by id.
+    sqlx::query("update etl.etl_runs set requested_at = date_trunc('hour', now())")
+        .execute(api.db.pool())
+        .await
+        .unwrap();
+
+    let (mut found, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = api.show(&format!("/pipelines/genres/runs?limit=2{cursor}")).await;
+        found.extend(page["items"].as_array().unwrap().iter().map(|run| run["id"].clone()));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+
+    assert_eq!(found, wanted);
+    let problem = expect_problem(api.get("/pipelines/genres/runs?cursor=yesterday"), 422, "invalid").await;
+    assert_eq!(messages(&problem, "cursor"), ["takes the `next_cursor` of the page before"]);
+}
+
+#[tokio::test]
+async fn what_comes_with_a_later_version_says_so() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    for request in [
+        api.post("/pipelines/genres/reconcile?wait=1").json(&json!({"depth": "counts"})),
+        api.post("/pipelines/genres/preview?wait=1").json(&json!({"rows": 10})),
+        api.get("/pipelines/genres/dead-letters"),
+        api.post("/pipelines/genres/dead-letters/replay"),
+        api.get("/reports/0198e9d6-0000-7000-8000-000000000000"),
+    ] {
+        expect_problem(request, 501, "not-yet").await;
+    }
+}

@@ -1,0 +1,226 @@
+//! What is refused before it is stored, with the field and the reason.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Api, expect, expect_problem, genres, genres_but, messages};
+
+/// Changes to a good pipeline that make it a bad one: the field that is blamed, and a telling part of the reason.
+fn broken() -> Vec<(Value, &'static str, &'static str)> {
+    let sql = "select id as genre_id, name, modified from content.genre";
+    let step = |order: i32, kind: &str, body: &str| json!({"order_index": order, "task_type": kind, "body": body});
+    let plan = |steps: Vec<Value>| json!({"source_query": null, "tasks": steps});
+    let mut early_target = step(1, "SQL", sql);
+    early_target["target_table"] = json!("analytics.genre_dim");
+    let mut foreign_target = step(1, "SQL", sql);
+    foreign_target["target_table"] = json!("analytics.secrets");
+    vec![
+        // names and sizes
+        (json!({"name": "1st"}), "name", "begins with a letter"),
+        (json!({"name": ""}), "name", "1 to 100 letters"),
+        (json!({"name": "a b"}), "name", "letters, digits"),
+        (json!({"name": "a".repeat(101)}), "name", "1 to 100"),
+        (json!({"name": "deadbeef-dead-4ead-8ead-deadbeefdead"}), "name", "must not look like an id"),
+        (json!({"batch_size": 0}), "batch_size", "1 to 1000000"),
+        (json!({"batch_size": 1_000_001}), "batch_size", "1 to 1000000"),
+        (json!({"description": "d".repeat(2001)}), "description", "at most 2000"),
+        (json!({"description": "\0"}), "description", "NUL"),
+        // the query
+        (json!({"source_query": null}), "source_query", "needs a query"),
+        (json!({"source_query": "  "}), "source_query", "needs a query"),
+        (json!({"source_query": "selec"}), "source_query", "starts with SELECT"),
+        (json!({"source_query": "select 1; drop table content.genre"}), "source_query", "one statement"),
+        (json!({"source_query": "select * from etl.etl_runs"}), "source_query", "out of reach"),
+        (json!({"source_query": "select * from content.genres"}), "source_query", "does not exist"),
+        (json!({"source_query": "select pg_sleep(1)"}), "source_query", "pg_sleep"),
+        (
+            json!({"source_query": format!("{sql} where modified > :after_key")}),
+            "source_query",
+            "needs all placeholders",
+        ),
+        // the target
+        (json!({"target_table": "genre_dim"}), "target_table", "is not a target"),
+        (json!({"target_table": "etl.etl_runs"}), "target_table", "is not a target"),
+        (json!({"target_table": "analytics.unknown"}), "target_table", "is not in the whitelist"),
+        (json!({"target_table": "es:unknown"}), "target_table", "is not in the whitelist"),
+        // columns
+        (
+            json!({"source_query": "select id as genre_id, name, name as colour, modified from content.genre"}),
+            "source_query",
+            "`analytics.genre_dim` has no column `colour`; it has genre_id, name, description, modified",
+        ),
+        (
+            json!({"source_query": "select name, modified from content.genre", "incremental_id_key": "name"}),
+            "target_table",
+            "the query lacks `genre_id`, which is part of the key",
+        ),
+        (
+            json!({"source_query": "select id as genre_id, modified from content.genre"}),
+            "source_query",
+            "the query lacks `name`, which `analytics.genre_dim` declares not null without a default",
+        ),
+        (
+            json!({"source_query": "select name as genre_id, name, modified from content.genre"}),
+            "source_query",
+            "column `genre_id` is text in the query and uuid in `analytics.genre_dim`: cast it",
+        ),
+        (
+            json!({"source_query": "select id as genre_id, name, name as modified from content.genre"}),
+            "source_query",
+            "column `modified` is text in the query and timestamp with time zone",
+        ),
+        // the walk
+        (json!({"incremental_key": null}), "incremental_key", "an incremental pipeline needs this column"),
+        (json!({"incremental_id_key": null}), "incremental_id_key", "an incremental pipeline needs this column"),
+        (
+            json!({"incremental_key": "changed"}),
+            "incremental_key",
+            "the query has no column `changed`; it has genre_id",
+        ),
+        (json!({"incremental_key": "description"}), "incremental_key", "may be NULL"),
+        (json!({"options": {"full_strategy": "swap"}}), "options.full_strategy", "only a pipeline in mode `full`"),
+        // the plan
+        (json!({"type": "RUST"}), "type", "needs a plan with a registered transform"),
+        (plan(vec![step(2, "SQL", sql)]), "tasks[0].order_index", "expected 1, found 2"),
+        (plan(vec![step(1, "SQL", sql), step(1, "RUST", "mask")]), "tasks[1].order_index", "each once"),
+        (plan(vec![step(1, "RUST", "mask")]), "tasks[0].task_type", "the first step reads the source"),
+        (plan(vec![step(1, "SQL", sql), step(2, "SQL", sql)]), "tasks[1].task_type", "only the first step is SQL"),
+        (plan(vec![step(1, "SQL", " ")]), "tasks[0].body", "needs a body"),
+        (plan(vec![step(1, "SQL", "select * from film")]), "tasks[0].body", "needs its schema"),
+        (
+            plan(vec![step(1, "SQL", sql), step(2, "RUST", "mask")]),
+            "tasks[1].body",
+            "no transform `mask` is registered",
+        ),
+        (plan(vec![step(1, "SQL", sql), step(2, "PYTHON", "m.py")]), "tasks[1].body", "no transform `m.py`"),
+        (plan(vec![early_target, step(2, "RUST", "mask")]), "tasks[0].target_table", "only the last step"),
+        (plan(vec![foreign_target]), "tasks.target_table", "is not in the whitelist"),
+    ]
+}
+
+#[tokio::test]
+async fn a_broken_pipeline_is_refused_with_the_field_and_the_reason() {
+    let api = Api::start().await;
+    for (changes, field, reason) in broken() {
+        let problem = expect_problem(api.post("/pipelines").json(&genres_but(&changes)), 422, "invalid").await;
+        let found = messages(&problem, field);
+        assert!(found.iter().any(|message| message.contains(reason)), "{changes}: {reason} not in {problem}");
+    }
+    assert_eq!(api.show("/pipelines").await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn validate_says_the_same_and_stores_nothing() {
+    let api = Api::start().await;
+    for (changes, field, reason) in broken() {
+        let answer = expect(api.post("/pipelines/validate").json(&genres_but(&changes)), StatusCode::OK).await;
+        let found = messages(&answer, field);
+        assert!(found.iter().any(|message| message.contains(reason)), "{changes}: {reason} not in {answer}");
+    }
+    let good = expect(api.post("/pipelines/validate").json(&genres("genres")), StatusCode::OK).await;
+    assert_eq!(good, json!({"problems": []}));
+    assert_eq!(api.show("/pipelines").await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn all_problems_are_reported_at_once() {
+    let api = Api::start().await;
+    let bad = genres_but(&json!({"name": "1", "batch_size": 0, "target_table": "x", "incremental_key": "nothing"}));
+
+    let problem = expect_problem(api.post("/pipelines").json(&bad), 422, "invalid").await;
+
+    for field in ["name", "batch_size", "target_table", "incremental_key"] {
+        assert_eq!(messages(&problem, field).len(), 1, "{field}: {problem}");
+    }
+    assert_eq!(problem["detail"], "4 field(s) are wrong");
+}
+
+#[tokio::test]
+async fn json_of_another_shape_names_the_field() {
+    let api = Api::start().await;
+    let step = json!({"order_index": "one", "task_type": "SQL", "body": "select 1"});
+    for (changes, field, reason) in [
+        (json!({"mode": "sometimes"}), "mode", "unknown variant `sometimes`, expected `full` or `incremental`"),
+        (json!({"type": "JAVA"}), "type", "unknown variant `JAVA`"),
+        (json!({"batch_size": "many"}), "batch_size", "expected i32"),
+        (json!({"batch_size": 1e300}), "batch_size", "expected i32"),
+        (json!({"enabled": "yes"}), "enabled", "expected a boolean"),
+        (json!({"colour": "red"}), "colour", "unknown field `colour`"),
+        (json!({"options": {"null_keys": "last"}}), "options.null_keys", "unknown variant `last`"),
+        (json!({"options": {"speed": 1}}), "options.speed", "unknown field `speed`"),
+        (json!({"tasks": [step]}), "tasks[0].order_index", "expected i32"),
+        (json!({"mode": null}), "", "missing field `mode`"),
+    ] {
+        let problem = expect_problem(api.post("/pipelines").json(&genres_but(&changes)), 422, "invalid").await;
+        let found = messages(&problem, field);
+        assert!(found.iter().any(|message| message.contains(reason)), "{changes}: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn text_that_the_database_cannot_store_is_refused() {
+    let api = Api::start().await;
+    let sql = "select id as genre_id, name, modified from content.genre";
+    let plan = |options: Value| json!([{"order_index": 1, "task_type": "SQL", "body": sql, "options": options}]);
+    for changes in [
+        json!({"source_query": "select '\0'"}),
+        json!({"source_query": "\0", "tasks": plan(json!({}))}),
+        json!({"tasks": plan(json!({"note": "a\0b"}))}),
+    ] {
+        expect_problem(api.post("/pipelines").json(&genres_but(&changes)), 422, "invalid").await;
+    }
+    let target = json!({"target": "es:films", "key": ["id"], "options": {"a": "\0"}});
+    expect_problem(api.post("/targets").json(&target), 422, "invalid").await;
+    for path in ["/pipelines/%00", "/pipelines/a%00b/runs", "/pipelines/%00/state"] {
+        expect_problem(api.get(path), 404, "not-found").await;
+    }
+    expect_problem(api.post("/pipelines/%00/run"), 404, "not-found").await;
+}
+
+#[tokio::test]
+async fn a_nullable_key_is_accepted_where_the_pipeline_says_what_to_do() {
+    let api = Api::start().await;
+    let films = |options: Value| {
+        json!({
+            "name": "films",
+            "mode": "incremental",
+            "source_query": "select id as film_id, title, type, modified, checked from content.film_work",
+            "target_table": "analytics.film_dim",
+            "incremental_key": "checked",
+            "incremental_id_key": "film_id",
+            "options": options,
+        })
+    };
+
+    let problem = expect_problem(api.post("/pipelines").json(&films(json!({}))), 422, "invalid").await;
+    assert!(messages(&problem, "incremental_key")[0].contains("column `checked` may be NULL"), "{problem}");
+
+    // The key is only for walking: the target lacks it.
+    api.create(&films(json!({"null_keys": "error"}))).await;
+}
+
+#[tokio::test]
+async fn marts_of_the_first_demo_can_be_built() {
+    let api = Api::start().await;
+    let ratings = json!({
+        "name": "film-ratings",
+        "mode": "full",
+        "source_query": "select film_id, avg(score)::numeric(4, 2) as avg_rating, count(*) as rating_count \
+                         from ugc.ratings group by film_id",
+        "target_table": "analytics.film_rating_agg",
+    });
+    let films = json!({
+        "name": "films",
+        "mode": "incremental",
+        "source_query": "select id as film_id, title, description, type, rating, creation_date, modified \
+                         from content.film_work",
+        "target_table": "analytics.film_dim",
+        "incremental_key": "modified",
+        "incremental_id_key": "film_id",
+    });
+    for pipeline in [ratings, films, genres("genres")] {
+        let answer = expect(api.post("/pipelines/validate").json(&pipeline), StatusCode::OK).await;
+        assert_eq!(answer, json!({"problems": []}), "{pipeline}");
+        api.create(&pipeline).await;
+    }
+}

@@ -1,0 +1,190 @@
+//! What workers do to a status: begin, pause between batches, finish, fail.
+//!
+//! Each takes the caller's transaction and the job that the worker holds; the job is finished, or given back, in the
+//! same transaction. `Dropped` means that the job is nobody's business any more: the run was ended or taken over.
+
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use super::{Cause, LifecycleError, change, enqueue, lock};
+use crate::{
+    domain::{Command, ErrorClass, Pipeline, Run, RunId, RunStatus, Status},
+    jobs::{BatchJob, EnqueueError},
+    store::{queue, runs},
+};
+
+/// A job in the hands of a worker.
+#[derive(Debug, Clone)]
+pub struct HeldJob {
+    /// Its id in the queue.
+    pub id: String,
+    /// What is to be done.
+    pub batch: BatchJob,
+    /// Who holds it.
+    pub worker: String,
+}
+
+impl HeldJob {
+    fn cause(&self) -> Cause<'_> {
+        Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
+    }
+}
+
+/// How a worker's step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The run goes on.
+    GoesOn,
+    /// The run rests.
+    Paused,
+    /// The run is done.
+    Finished,
+    /// The job was not ours any more; nothing was changed.
+    Dropped,
+}
+
+/// Whether the job's run is still the pipeline's unfinished one, with both rows read under the pipeline's lock.
+async fn current(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<(Pipeline, Run)>, LifecycleError> {
+    let pipeline = match lock(tx, &job.batch.pipeline_id.into()).await {
+        Ok(pipeline) => pipeline,
+        Err(LifecycleError::NoPipeline(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let run = runs::find_active(tx, pipeline.id).await?.filter(|run| run.id == job.batch.run_id);
+    Ok(run.map(|run| (pipeline, run)))
+}
+
+/// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
+pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) -> Result<Step, LifecycleError> {
+    let Some((pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
+    match pipeline.status {
+        Status::RunRequested => {
+            runs::begin(tx, run.id, start).await?;
+            let reason = if run.started_at.is_some() { "resumed by a worker" } else { "begun by a worker" };
+            change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
+            Ok(Step::GoesOn)
+        }
+        Status::Running => Ok(Step::GoesOn),
+        Status::PauseRequested => rest(tx, job, &pipeline, run.id).await,
+        Status::Idle | Status::Paused | Status::Failed => Ok(Step::Dropped),
+    }
+}
+
+/// Decides what follows a batch after which the chain did not go on by itself.
+pub async fn conclude(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
+    let Some((mut pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
+    if pipeline.status == Status::RunRequested {
+        // A pause was withdrawn while the batch was being written.
+        pipeline.status = change(tx, &pipeline, Command::Claim, Some(run.id), "goes on", job.cause()).await?;
+    }
+    if runs::is_walked(tx, run.id).await? {
+        return finish(tx, job, &pipeline, run.id).await;
+    }
+    match pipeline.status {
+        Status::PauseRequested => rest(tx, job, &pipeline, run.id).await,
+        Status::Running => {
+            if !queue::finish(tx, &job.id, &job.worker).await? {
+                return Ok(Step::Dropped);
+            }
+            enqueue::ensure_jobs(tx, &pipeline, run.id).await?;
+            Ok(Step::GoesOn)
+        }
+        Status::Idle | Status::RunRequested | Status::Paused | Status::Failed => Ok(Step::Dropped),
+    }
+}
+
+async fn finish(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: RunId) -> Result<Step, LifecycleError> {
+    if !queue::finish(tx, &job.id, &job.worker).await? {
+        return Ok(Step::Dropped);
+    }
+    runs::end(tx, run, RunStatus::Success).await?;
+    change(tx, pipeline, Command::Finish, Some(run), "finished", job.cause()).await?;
+    Ok(Step::Finished)
+}
+
+async fn rest(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: RunId) -> Result<Step, LifecycleError> {
+    if !queue::finish(tx, &job.id, &job.worker).await? {
+        return Ok(Step::Dropped);
+    }
+    runs::pause(tx, run).await?;
+    change(tx, pipeline, Command::ConfirmPause, Some(run), "paused between batches", job.cause()).await?;
+    Ok(Step::Paused)
+}
+
+/// Gives up: the run failed and the pipeline waits for someone to act.
+pub async fn fail(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    class: ErrorClass,
+    error: &str,
+) -> Result<Step, LifecycleError> {
+    let Some((pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
+    if !queue::finish(tx, &job.id, &job.worker).await? {
+        return Ok(Step::Dropped);
+    }
+    fail_run(tx, job, pipeline, run.id, class, error).await?;
+    Ok(Step::Finished)
+}
+
+async fn fail_run(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    mut pipeline: Pipeline,
+    run: RunId,
+    class: ErrorClass,
+    error: &str,
+) -> Result<(), LifecycleError> {
+    runs::fail(tx, run, class, error).await?;
+    if pipeline.status == Status::RunRequested {
+        pipeline.status = change(tx, &pipeline, Command::Claim, Some(run), "begun by a worker", job.cause()).await?;
+    }
+    change(tx, &pipeline, Command::Fail, Some(run), error_summary(error), job.cause()).await?;
+    Ok(())
+}
+
+/// The first line, cut to a length that fits a log of transitions.
+fn error_summary(error: &str) -> &str {
+    let line = error.lines().next().unwrap_or_default();
+    line.char_indices().nth(200).map_or(line, |(end, _)| &line[..end])
+}
+
+/// Returns the job to the queue to be tried again after `delay`.
+pub async fn retry(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    delay: Duration,
+    class: ErrorClass,
+    error: &str,
+) -> Result<Step, LifecycleError> {
+    runs::note_failure(tx, job.batch.run_id, class, error).await?;
+    let batch = BatchJob { attempt: job.batch.attempt + 1, ..job.batch.clone() };
+    put_back(tx, job, &batch, delay).await
+}
+
+/// Returns the job to the queue as it is, because this worker cannot go on with it now.
+pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) -> Result<Step, LifecycleError> {
+    put_back(tx, job, &job.batch, delay).await
+}
+
+async fn put_back(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    batch: &BatchJob,
+    delay: Duration,
+) -> Result<Step, LifecycleError> {
+    let payload = serde_json::to_vec(batch).map_err(EnqueueError::from)?;
+    let returned = queue::put_back(tx, &job.id, &job.worker, &payload, delay).await?;
+    queue::announce(tx).await?;
+    Ok(if returned { Step::GoesOn } else { Step::Dropped })
+}
+
+/// Fails the run of a job that nobody holds any more, because no worker survives it.
+pub async fn give_up(db: &sqlx::PgPool, batch: &BatchJob, error: &str) -> Result<(), LifecycleError> {
+    let mut tx = db.begin().await?;
+    let job = HeldJob { id: String::new(), batch: batch.clone(), worker: "recovery".to_owned() };
+    let Some((pipeline, run)) = current(&mut tx, &job).await? else { return Ok(()) };
+    fail_run(&mut tx, &job, pipeline, run.id, ErrorClass::Fatal, error).await?;
+    tx.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! A batch from job to commit.
+//!
+//! `open` (is the run still wanted, what does it read) → `chain` (batch after batch, each one statement)
+//! → `close` (what the pipeline's status becomes).
+
+mod chain;
+mod close;
+mod open;
+mod plan;
+mod pushdown;
+mod start;
+
+pub use chain::execute;
+pub use plan::Plan;

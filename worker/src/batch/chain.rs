@@ -1,0 +1,82 @@
+//! Batch after batch, while nothing else wants the slot.
+//!
+//! The next job of a chain is written already held by this worker: no hop through the queue, and yet a durable row from
+//! which another worker goes on should this one die. After a while the chain yields, so that pipelines take turns.
+
+use std::time::{Duration, Instant};
+
+use vitrina_shared::{
+    jobs,
+    lifecycle::execution::{HeldJob, Step},
+    metrics::{BATCH_DURATION, BATCHES, ROWS_READ, ROWS_WRITTEN},
+    store::runs::{self, BatchCall, BatchOutcome},
+};
+
+use super::{
+    close,
+    open::{Opened, open},
+    plan::Plan,
+};
+use crate::{environment::Environment, error::BatchError};
+
+/// How long one chain keeps its slot.
+const STREAK: Duration = Duration::from_secs(1);
+
+/// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
+pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
+    let plan = match open(env, job).await? {
+        Opened::Go(plan) => plan,
+        Opened::Done(step) => return Ok(step),
+    };
+    let begun = Instant::now();
+    let mut connection = env.db.acquire().await?;
+    loop {
+        let next_job = jobs::new_id();
+        let keep = begun.elapsed() < STREAK && !env.stop.is_cancelled();
+        let call = BatchCall {
+            run: job.batch.run_id,
+            range: job.batch.range,
+            number: job.batch.batch,
+            job: &job.id,
+            worker: &job.worker,
+            statement: &plan.page,
+            page_size: plan.page_size,
+            next_job: &next_job,
+            keep,
+        };
+        let start = Instant::now();
+        // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
+        env.take_up(&next_job);
+        let outcome = runs::execute_batch(&mut connection, &call).await;
+        let outcome = outcome.inspect_err(|_| env.put_down(&next_job))?;
+        record(&plan, job, &outcome, start.elapsed());
+        env.put_down(if outcome.goes_on { &job.id } else { &next_job });
+        if !outcome.goes_on {
+            drop(connection);
+            return close::close(env, job, &plan).await;
+        }
+        job.id = next_job;
+        job.batch.batch += 1;
+        job.batch.after = outcome.last;
+        job.batch.attempt = 0;
+        if !keep {
+            return Ok(Step::GoesOn);
+        }
+    }
+}
+
+fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
+    let pipeline = || plan.pipeline.clone();
+    metrics::counter!(BATCHES, "pipeline" => pipeline(), "result" => "committed").increment(1);
+    metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline()).record(took.as_secs_f64());
+    metrics::counter!(ROWS_READ, "pipeline" => pipeline()).increment(outcome.rows_read.unsigned_abs());
+    metrics::counter!(ROWS_WRITTEN, "pipeline" => pipeline(), "sink" => "postgres")
+        .increment(outcome.rows_written.unsigned_abs());
+    tracing::debug!(
+        batch = job.batch.batch,
+        rows_read = outcome.rows_read,
+        rows_written = outcome.rows_written,
+        duration_ms = took.as_secs_f64() * 1000.0,
+        "batch committed",
+    );
+}

@@ -1,0 +1,108 @@
+//! After the last batch in a worker's hands: what the pipeline's status becomes.
+
+use sqlx::{Acquire, PgConnection};
+use vitrina_shared::{
+    domain::Run,
+    lifecycle::execution::{self, HeldJob, Step},
+    metrics::{RUN_DURATION, RUNS},
+    store::{
+        horizon::{self, Reread},
+        runs,
+    },
+};
+
+use super::plan::{Bound, Plan};
+use crate::{environment::Environment, error::BatchError};
+
+/// Finishes, pauses or goes on, in one transaction with the job.
+pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Result<Step, BatchError> {
+    let mut connection = env.db.acquire().await?;
+    let mut tx = connection.begin().await?;
+    if runs::is_walked(&mut tx, job.batch.run_id).await? {
+        complete(&mut tx, job, plan).await?;
+    }
+    let step = execution::conclude(&mut tx, job).await?;
+    if step == Step::Dropped {
+        return Ok(step);
+    }
+    tx.commit().await?;
+    if step == Step::Finished {
+        env.forget_plan(job.batch.run_id);
+        if let Some(run) = runs::find(&mut connection, job.batch.run_id).await? {
+            summarize(&run);
+        }
+    }
+    Ok(step)
+}
+
+/// What a run does between its last page and its end. The pipeline is not locked yet, so nobody waits for this.
+async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
+    if plan.sweep.is_some() {
+        sweep(tx, job, plan).await?;
+    }
+    if plan.bound == Bound::Clock {
+        owe_late_starters(tx, job).await?;
+    }
+    Ok(())
+}
+
+/// Removes rows that the query does not return any more. Pages walk by the key, so every key was read once: as many
+/// rows in the target as were read means that there are no others.
+async fn sweep(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
+    let (Some(sweep), Some(run)) = (&plan.sweep, runs::find(tx, job.batch.run_id).await?) else { return Ok(()) };
+    let (rows, _) = call(tx, &sweep.count).await?;
+    if rows == run.rows_read {
+        return Ok(());
+    }
+    let (_, removed) = call(tx, &sweep.delete).await?;
+    tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
+    Ok(())
+}
+
+async fn call(tx: &mut PgConnection, statement: &str) -> Result<(i64, i64), sqlx::Error> {
+    sqlx::query_as("select rows_read, rows_written from etl_page.run($1, null, null, null)")
+        .bind(statement)
+        .fetch_one(tx)
+        .await
+}
+
+/// A transaction may publish its start a moment after it took it: whoever is open now and began before the run's
+/// bound was not seen when the bound was taken, and is read again.
+async fn owe_late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<(), BatchError> {
+    if let Some((oldest, newest)) = horizon::late_starters(tx, job.batch.run_id).await? {
+        horizon::owe(tx, job.batch.pipeline_id, Reread { from_key: oldest, once_past: newest }).await?;
+    }
+    Ok(())
+}
+
+/// One line at the end of every run, with advice where there is any.
+fn summarize(run: &Run) {
+    let seconds = run.started_at.zip(run.finished_at).map_or(0.0, |(start, end)| (end - start).as_seconds_f64());
+    metrics::counter!(RUNS, "pipeline" => run.pipeline.clone(), "mode" => run.mode.as_str(), "status" => run.status.as_str())
+        .increment(1);
+    metrics::histogram!(RUN_DURATION, "pipeline" => run.pipeline.clone()).record(seconds);
+    tracing::info!(
+        rows_read = run.rows_read,
+        rows_written = run.rows_written,
+        batches = run.batches,
+        attempts = run.attempts,
+        duration_ms = seconds * 1000.0,
+        rows_per_second = if seconds > 0.0 { run.rows_read as f64 / seconds } else { 0.0 },
+        advice = advice(run, seconds),
+        "run finished",
+    );
+}
+
+fn advice(run: &Run, seconds: f64) -> Option<&'static str> {
+    let batches = run.batches.max(1) as f64;
+    let per_batch = seconds / batches;
+    if run.batches > 100 && per_batch < 0.02 {
+        Some("batches are very short: a larger batch_size would be faster")
+    } else if per_batch > 1.0 {
+        Some("batches take over a second: a smaller batch_size would pause and recover sooner")
+    } else if run.attempts > 0 {
+        Some("some attempts failed: see etl_runs.error for the last one")
+    } else {
+        None
+    }
+}

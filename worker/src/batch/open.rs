@@ -1,0 +1,47 @@
+//! Before the first batch in a worker's hands: is the run still wanted, and what does it read.
+
+use std::sync::Arc;
+
+use vitrina_shared::{
+    domain::RunStatus,
+    lifecycle::execution::{self, HeldJob, Step},
+    store::runs::{self, Start},
+};
+
+use super::{plan::Plan, start};
+use crate::{environment::Environment, error::BatchError};
+
+/// What a job found.
+pub(super) enum Opened {
+    /// Execute batches with this plan.
+    Go(Arc<Plan>),
+    /// There is nothing to execute.
+    Done(Step),
+}
+
+/// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
+pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
+    let mut connection = env.db.acquire().await?;
+    let run = runs::find(&mut connection, job.batch.run_id).await?;
+    let Some(run) = run.filter(|run| !run.status.is_final()) else { return Ok(Opened::Done(Step::Dropped)) };
+    let Some(inputs) = runs::inputs(&mut connection, run.id).await? else { return Ok(Opened::Done(Step::Dropped)) };
+    drop(connection);
+
+    let plan = match env.plan(run.id) {
+        Some(plan) => plan,
+        None => {
+            let plan = Arc::new(Plan::make(&env.db, &inputs, &env.schemas).await?);
+            env.keep_plan(run.id, plan.clone());
+            plan
+        }
+    };
+    let start = match (run.status, run.started_at) {
+        (RunStatus::Queued, None) => start::find(&env.db, &run, &plan).await?,
+        // It was begun before: its bound stands.
+        _ => Start::default(),
+    };
+    let mut tx = env.db.begin().await?;
+    let step = execution::begin(&mut tx, job, &start).await?;
+    tx.commit().await?;
+    Ok(if step == Step::GoesOn { Opened::Go(plan) } else { Opened::Done(step) })
+}

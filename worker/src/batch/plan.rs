@@ -1,0 +1,122 @@
+//! What a run reads and writes: made once from the run's inputs, checked like a new pipeline.
+
+use sqlx::PgPool;
+use vitrina_shared::{
+    domain::{Mode, PipelineDraft, TargetName},
+    guard::{SourceColumn, SourceSchemas},
+    store::targets::{self, TargetColumn},
+    validation::{self, Reader},
+};
+
+use super::pushdown;
+use crate::error::BatchError;
+
+/// How late rows are kept from being skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// The key is a `timestamptz`: read up to the start of the oldest open transaction.
+    Clock,
+    /// Any other key: read up to the greatest key, after those who were writing then have ended.
+    Writers,
+    /// A full run reads everything.
+    None,
+}
+
+/// A column that a run walks by.
+#[derive(Debug, Clone)]
+pub struct WalkColumn {
+    /// Its name in the query.
+    pub name: String,
+    /// Its type as SQL writes it.
+    pub type_name: String,
+    /// Whether it may be NULL, where that is known.
+    pub nullable: Option<bool>,
+}
+
+/// What a run reads and writes.
+#[derive(Debug)]
+pub struct Plan {
+    /// The pipeline's name, for metrics and logs.
+    pub pipeline: String,
+    /// The columns it walks by.
+    pub walk: Vec<WalkColumn>,
+    /// How late rows are kept from being skipped.
+    pub bound: Bound,
+    /// Tables and views that the query reads.
+    pub relations: Vec<String>,
+    /// Seconds to read again before the checkpoint.
+    pub lookback_seconds: u32,
+    /// The statement of a page.
+    pub page: String,
+    /// Rows in a page.
+    pub page_size: i64,
+    /// The statement that counts the target's rows, and the one that removes those the query does not return (full).
+    pub sweep: Option<pushdown::Sweep>,
+    /// The statement that finds the greatest key, for [`Bound::Writers`].
+    pub greatest_key: Option<String>,
+    /// The statement that looks for rows no page would reach, where there may be any.
+    pub unreachable: Option<String>,
+    /// The query alone, for the planner's estimate.
+    pub estimate: String,
+}
+
+impl Plan {
+    /// Checks the inputs against the source and the target as they are now, and makes the plan.
+    pub async fn make(db: &PgPool, inputs: &PipelineDraft, schemas: &SourceSchemas) -> Result<Self, BatchError> {
+        let review = validation::review(db, inputs, schemas).await?;
+        let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
+            let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+            return Err(BatchError::fatal(list.join("; ")));
+        };
+        let (name, _) = inputs.final_target();
+        let mut connection = db.acquire().await?;
+        let entry = targets::find(&mut connection, name).await?;
+        let (Ok(TargetName::Mart(table)), Some(entry)) = (name.parse(), entry) else {
+            return Err(BatchError::fatal(format!("target `{name}` cannot be written by this version")));
+        };
+        let columns = targets::columns(&mut connection, &table).await?;
+        Ok(Self::from_parts(inputs, &reader, &table, &entry.key, &columns))
+    }
+
+    fn from_parts(
+        inputs: &PipelineDraft,
+        reader: &Reader,
+        table: &str,
+        key: &[String],
+        columns: &[TargetColumn],
+    ) -> Self {
+        let names: Vec<String> = match inputs.mode {
+            Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect(),
+            Mode::Full => key.to_vec(),
+        };
+        let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
+        let bound = bound(inputs.mode, &walk);
+        let page = pushdown::Page { inputs, reader, table, key, columns, walk: &walk, bound };
+        Self {
+            pipeline: inputs.name.clone(),
+            relations: reader.query.relations().iter().map(ToString::to_string).collect(),
+            lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
+            page: page.statement(),
+            page_size: i64::from(inputs.batch_size),
+            sweep: (inputs.mode == Mode::Full).then(|| page.sweep()),
+            greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
+            unreachable: page.unreachable(),
+            estimate: page.estimate(),
+            walk,
+            bound,
+        }
+    }
+}
+
+fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
+    let column = columns.iter().find(|column| column.name == name)?;
+    Some(WalkColumn { name: name.to_owned(), type_name: column.type_name.clone(), nullable: column.nullable })
+}
+
+fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {
+    match (mode, walk.first().map(|column| column.type_name.as_str())) {
+        (Mode::Full, _) => Bound::None,
+        (Mode::Incremental, Some("timestamp with time zone")) => Bound::Clock,
+        (Mode::Incremental, _) => Bound::Writers,
+    }
+}

@@ -1,0 +1,233 @@
+//! The SQL of a page: read, upsert and report in one statement, so that no row leaves the server.
+//!
+//! A page's statement returns `(rows_read, rows_written, last, more)` and gets five parameters, all text but the size:
+//! `$1`, `$2` the first values of where it begins, `$3` its bound, `$4` its size, `$5` all values of where it begins.
+
+use vitrina_shared::{
+    domain::{Mode, NullKeys, PipelineDraft},
+    guard::ParameterTypes,
+    store::targets::TargetColumn,
+    validation::Reader,
+};
+
+use super::plan::{Bound, WalkColumn};
+
+/// Types without an equality operator are compared by their text.
+const NOT_COMPARABLE: &[&str] = &["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
+
+/// Everything a page's statement is made of.
+pub(super) struct Page<'a> {
+    pub inputs: &'a PipelineDraft,
+    pub reader: &'a Reader,
+    pub table: &'a str,
+    pub key: &'a [String],
+    pub columns: &'a [TargetColumn],
+    pub walk: &'a [WalkColumn],
+    pub bound: Bound,
+}
+
+/// How a full run removes what the query does not return any more.
+#[derive(Debug)]
+pub struct Sweep {
+    /// Counts the target's rows.
+    pub count: String,
+    /// Removes the rows.
+    pub delete: String,
+}
+
+impl Page<'_> {
+    /// The whole statement.
+    pub fn statement(&self) -> String {
+        let walk = self.walk_names("page");
+        let last: Vec<_> = walk.iter().map(|name| format!("{name}::text")).collect();
+        let newest: Vec<_> = walk.iter().map(|name| format!("{name} desc nulls last")).collect();
+        let more = if self.pages_itself() { "count(*) > 0" } else { "count(*) >= $4" };
+        format!(
+            "with page as materialized ({rows}),
+            written as ({upsert})
+            select count(*), (select count(*) from written), (select array[{last}] from page order by {newest} limit 1), {more}
+            from page",
+            rows = self.rows(),
+            upsert = self.upsert(),
+            last = last.join(", "),
+            newest = newest.join(", "),
+        )
+    }
+
+    fn pages_itself(&self) -> bool {
+        !self.reader.query.placeholders().is_empty()
+    }
+
+    /// The query's rows of this page.
+    fn rows(&self) -> String {
+        if self.pages_itself() {
+            return self.query();
+        }
+        let mut order = self.walk_names("source");
+        if self.nulls_first() {
+            order[0].push_str(" nulls first");
+        }
+        // With ties: rows that a page cannot tell apart are never cut apart.
+        format!(
+            "select * from ({query}) as source where {after} and {bound} order by {order} fetch first ($4) rows with ties",
+            query = self.query(),
+            after = self.after(),
+            bound = self.below_bound(),
+            order = order.join(", "),
+        )
+    }
+
+    fn query(&self) -> String {
+        let type_of = |place: usize| self.walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();
+        self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
+    }
+
+    fn nulls_first(&self) -> bool {
+        self.inputs.mode == Mode::Incremental && self.inputs.options.null_keys == Some(NullKeys::First)
+    }
+
+    /// The columns of the walk, of the given relation.
+    fn walk_names(&self, relation: &str) -> Vec<String> {
+        self.walk.iter().map(|column| format!("{relation}.{}", quote(&column.name))).collect()
+    }
+
+    /// The condition of being after the row where the page begins.
+    fn after(&self) -> String {
+        let names = self.walk_names("source").join(", ");
+        let values: Vec<_> =
+            self.walk.iter().enumerate().map(|(i, column)| format!("($5)[{}]::{}", i + 1, column.type_name)).collect();
+        let keyset = format!("($5 is null or ({names}) > ({values}))", values = values.join(", "));
+        if !self.nulls_first() {
+            return keyset;
+        }
+        let (key, id) = (&self.walk[0], &self.walk[1]);
+        let (key_name, id_name, id_type) = (quote(&key.name), quote(&id.name), &id.type_name);
+        format!(
+            "case when $5 is null then true
+                  when $1 is null then source.{key_name} is not null or source.{id_name} > $2::{id_type}
+                  else ({names}) > ({values}) end",
+            values = values.join(", "),
+        )
+    }
+
+    /// The condition of being below the bound of the run.
+    fn below_bound(&self) -> String {
+        let Some(key) = self.walk.first() else { return "true".to_owned() };
+        let name = quote(&key.name);
+        let null = if self.nulls_first() { format!("source.{name} is null or ") } else { String::new() };
+        match self.bound {
+            Bound::None => "true".to_owned(),
+            Bound::Clock => format!("({null}source.{name} < $3::{})", key.type_name),
+            Bound::Writers => format!("({null}source.{name} <= $3::{})", key.type_name),
+        }
+    }
+
+    /// Writes the page. A row that did not change is not rewritten: a repeated run costs reads and no writes.
+    fn upsert(&self) -> String {
+        let written: Vec<_> = self
+            .reader
+            .columns
+            .iter()
+            .filter_map(|column| self.columns.iter().find(|own| own.name == column.name))
+            .collect();
+        let names: Vec<_> = written.iter().map(|column| quote(&column.name)).collect();
+        let key: Vec<_> = self.key.iter().map(|name| quote(name)).collect();
+        let changing: Vec<_> = written.iter().copied().filter(|column| !self.key.contains(&column.name)).collect();
+        format!(
+            "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
+            table = quote(self.table),
+            columns = names.join(", "),
+            rows = self.rows_to_write(&names, &key),
+            key = key.join(", "),
+            action = if changing.is_empty() { "nothing".to_owned() } else { update(&changing) },
+        )
+    }
+
+    /// The page's rows, for an incremental run the newest of each key: a source may have several versions of one.
+    fn rows_to_write(&self, names: &[String], key: &[String]) -> String {
+        let names = names.join(", ");
+        match self.inputs.mode {
+            Mode::Full => format!("select {names} from page"),
+            Mode::Incremental => {
+                let key = key.join(", ");
+                let newest: Vec<_> =
+                    self.walk.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
+                format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
+            }
+        }
+    }
+
+    /// Counts, and removes what the query does not return any more.
+    pub fn sweep(&self) -> Sweep {
+        let table = quote(self.table);
+        let same: Vec<_> = self.key.iter().map(|name| format!("source.{0} = target.{0}", quote(name))).collect();
+        Sweep {
+            count: format!("select count(*), 0::bigint, null::text[], false from analytics.{table}"),
+            delete: format!(
+                "with gone as (
+                    delete from analytics.{table} as target
+                    where not exists (select from ({query}) as source where {same})
+                    returning 1
+                )
+                select 0::bigint, count(*), null::text[], false from gone",
+                query = self.query(),
+                same = same.join(" and "),
+            ),
+        }
+    }
+
+    /// Finds the greatest key.
+    pub fn greatest_key(&self) -> String {
+        let key = self.walk.first().map(|column| quote(&column.name)).unwrap_or_default();
+        format!("select 0::bigint, 0::bigint, array[max(source.{key})::text], false from ({}) as source", self.query(),)
+    }
+
+    /// Finds out whether there are rows that no page would reach, where the walk's columns may be NULL.
+    pub fn unreachable(&self) -> Option<String> {
+        if self.pages_itself() || self.nulls_first() {
+            return None;
+        }
+        let nullable: Vec<_> = self
+            .walk
+            .iter()
+            .filter(|column| column.nullable != Some(false))
+            .map(|column| format!("source.{} is null", quote(&column.name)))
+            .collect();
+        (!nullable.is_empty()).then(|| {
+            format!(
+                "select count(*), 0::bigint, null::text[], false from (select from ({}) as source where {} limit 1) as unreachable",
+                self.query(),
+                nullable.join(" or "),
+            )
+        })
+    }
+
+    /// The rows that the run will read, without limit, for the planner's estimate.
+    pub fn estimate(&self) -> String {
+        if self.pages_itself() {
+            return self.query();
+        }
+        format!("select from ({}) as source where {} and {}", self.query(), self.after(), self.below_bound())
+    }
+}
+
+fn update(columns: &[&TargetColumn]) -> String {
+    let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
+    let own: Vec<_> = columns.iter().map(|column| comparable("target", column)).collect();
+    let new: Vec<_> = columns.iter().map(|column| comparable("excluded", column)).collect();
+    format!("update set {} where ({}) is distinct from ({})", assign.join(", "), own.join(", "), new.join(", "))
+}
+
+fn comparable(relation: &str, column: &TargetColumn) -> String {
+    let name = quote(&column.name);
+    if NOT_COMPARABLE.contains(&column.type_name.as_str()) {
+        format!("{relation}.{name}::text")
+    } else {
+        format!("{relation}.{name}")
+    }
+}
+
+/// A name as SQL writes it, whatever it contains.
+pub(super) fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -1,0 +1,163 @@
+//! From where to where a run reads, decided once when it begins.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
+use vitrina_shared::{
+    domain::{Checkpoint, Position, Run},
+    guard::{self, QueryLimits},
+    metrics::HORIZON_LAG,
+    store::{
+        horizon::{self, Horizon, Reread},
+        runs::Start,
+        state,
+    },
+};
+
+use super::plan::{Bound, Plan};
+use crate::error::BatchError;
+
+/// How long a transaction that has only read holds the horizon back.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a worker waits for writers before it gives the job back.
+const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
+
+/// Decides from where to where a run reads.
+pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
+    let mut connection = db.acquire().await?;
+    refuse_unreachable_rows(&mut connection, plan).await?;
+    let mut start = match plan.bound {
+        Bound::None => Start::default(),
+        Bound::Clock => by_clock(&mut connection, run, plan).await?,
+        Bound::Writers => by_writers(&mut connection, plan).await?,
+    };
+    start.rows_total = estimate(&mut connection, run, plan, &start).await;
+    Ok(start)
+}
+
+/// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
+async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> Result<(), BatchError> {
+    let Some(statement) = &plan.unreachable else { return Ok(()) };
+    if call(connection, statement, None).await?.0 == 0 {
+        return Ok(());
+    }
+    let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
+    Err(BatchError::fatal(format!(
+        "the query returns rows whose {} is NULL, which no page would reach: leave them out, or set options.null_keys to `first`",
+        names.join(" or "),
+    )))
+}
+
+/// Runs a statement of the plan that reads, with the rights of users' queries.
+async fn call(
+    connection: &mut PgConnection,
+    statement: &str,
+    page_size: Option<i64>,
+) -> Result<(i64, Option<Vec<Option<String>>>), sqlx::Error> {
+    sqlx::query_as("select rows_read, last from etl_page.run($1, null, null, $2)")
+        .bind(statement)
+        .bind(page_size)
+        .fetch_one(connection)
+        .await
+}
+
+/// Up to the start of the oldest open transaction; from the checkpoint, or from before it where rows are owed.
+async fn by_clock(connection: &mut PgConnection, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
+    let checkpoint = run.checkpoint_from.as_ref().and_then(|checkpoint| parse(&checkpoint.key));
+    let horizon = horizon::look(connection, run.id, checkpoint, PATIENCE).await?;
+    report(run, &horizon);
+    let mut after = checkpoint
+        .filter(|_| plan.lookback_seconds > 0)
+        .map(|key| key - TimeDelta::seconds(plan.lookback_seconds.into()));
+    let mut tx = connection.begin().await?;
+    if let Some(owed) = horizon::reread(&mut tx, run.pipeline_id).await?
+        && horizon.oldest.is_none_or(|oldest| oldest > owed.once_past)
+    {
+        horizon::settle(&mut tx, run.pipeline_id).await?;
+        if checkpoint.is_some_and(|key| key >= owed.from_key) {
+            state::rewind(&mut tx, run.pipeline_id, &Checkpoint { key: text(just_before(owed.from_key)), id: None })
+                .await?;
+            after = Some(after.map_or(just_before(owed.from_key), |key| key.min(just_before(owed.from_key))));
+        }
+    }
+    if let Some((oldest, newest)) = horizon.passed {
+        horizon::owe(&mut tx, run.pipeline_id, Reread { from_key: oldest, once_past: newest }).await?;
+    }
+    tx.commit().await?;
+    Ok(Start {
+        upper: Some(horizon.upper_text),
+        after: after.map(|key| Position(vec![Some(text(key)), None])),
+        rows_total: None,
+    })
+}
+
+/// Every key that was given out until now is settled once those who are writing now have ended.
+async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start, BatchError> {
+    let Some(statement) = &plan.greatest_key else { return Ok(Start::default()) };
+    let greatest = call(connection, statement, None).await?.1.and_then(|last| last.into_iter().next().flatten());
+    let writers = horizon::writers(connection, &plan.relations).await?;
+    let deadline = tokio::time::Instant::now() + WAIT_FOR_WRITERS;
+    while !writers.is_empty() && horizon::any_open(connection, &writers).await? {
+        if tokio::time::Instant::now() > deadline {
+            return Err(BatchError::NotYet("a transaction is writing to the source"));
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(Start { upper: greatest, after: None, rows_total: None })
+}
+
+fn report(run: &Run, horizon: &Horizon) {
+    let lag = (Utc::now() - horizon.upper).as_seconds_f64().max(0.0);
+    metrics::gauge!(HORIZON_LAG, "pipeline" => run.pipeline.clone()).set(lag);
+}
+
+/// The planner's estimate of the rows to read. A run goes on without one.
+async fn estimate(connection: &mut PgConnection, run: &Run, plan: &Plan, start: &Start) -> Option<i64> {
+    let after =
+        start.after.clone().or_else(|| run.checkpoint_from.as_ref().map(Position::after)).map(|position| position.0);
+    let (key, id) = after
+        .as_ref()
+        .map_or((None, None), |after| (after.first().cloned().flatten(), after.get(1).cloned().flatten()));
+    let mut tx = connection.begin_with("begin read only").await.ok()?;
+    guard::restrict(&mut tx, &QueryLimits::default()).await.ok()?;
+    let plan: serde_json::Value = sqlx::query_scalar(AssertSqlSafe(format!("explain (format json) {}", plan.estimate)))
+        .bind(key)
+        .bind(id)
+        .bind(start.upper.as_deref())
+        .bind(plan.page_size)
+        .bind(after)
+        .fetch_one(&mut *tx)
+        .await
+        .inspect_err(|error| tracing::debug!(error = %error, "no estimate"))
+        .ok()?;
+    plan.pointer("/0/Plan/Plan Rows")?.as_f64().map(|rows| rows as i64)
+}
+
+/// The server's text form of a timestamp, as our sessions get it.
+fn parse(text: &str) -> Option<DateTime<Utc>> {
+    DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%#z").ok().map(|time| time.to_utc())
+}
+
+fn text(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string()
+}
+
+/// A page begins *after* a key; the server's timestamps have microseconds.
+fn just_before(time: DateTime<Utc>) -> DateTime<Utc> {
+    time - TimeDelta::microseconds(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_survives_the_way_from_text_and_back() {
+        for form in ["2026-01-02 03:04:05.123456+00", "2026-01-02 03:04:05+00"] {
+            let time = parse(form).expect(form);
+            assert_eq!(parse(&text(time)), Some(time));
+        }
+        assert_eq!(parse("infinity"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What jobs reach the world through.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use sqlx::PgPool;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use vitrina_shared::{domain::RunId, guard::SourceSchemas};
+
+use crate::batch::Plan;
+
+/// Plans kept ready: a chain that yielded finds its plan again.
+const MAX_PLANS: usize = 256;
+
+/// Everything a job needs.
+pub struct Environment {
+    /// For batches.
+    pub db: PgPool,
+    /// The worker's unique name.
+    pub name: String,
+    /// Schemas that source queries may read.
+    pub schemas: SourceSchemas,
+    /// Cancelled when the worker stops: chains end after their current batch.
+    pub stop: CancellationToken,
+    /// Makes the queue look for jobs.
+    pub wake: watch::Sender<u64>,
+    working: Mutex<HashSet<String>>,
+    plans: Mutex<HashMap<RunId, Arc<Plan>>>,
+}
+
+impl Environment {
+    /// An environment of the given worker.
+    pub fn new(
+        db: PgPool,
+        name: String,
+        schemas: SourceSchemas,
+        wake: watch::Sender<u64>,
+        stop: CancellationToken,
+    ) -> Self {
+        Self { db, name, schemas, stop, wake, working: Mutex::default(), plans: Mutex::default() }
+    }
+
+    /// The plan of a run, if it was made here before.
+    pub fn plan(&self, run: RunId) -> Option<Arc<Plan>> {
+        unpoisoned(&self.plans).get(&run).cloned()
+    }
+
+    /// Keeps a run's plan.
+    pub fn keep_plan(&self, run: RunId, plan: Arc<Plan>) {
+        let mut plans = unpoisoned(&self.plans);
+        if plans.len() >= MAX_PLANS {
+            plans.clear();
+        }
+        plans.insert(run, plan);
+    }
+
+    /// Forgets the plan of a run that ended.
+    pub fn forget_plan(&self, run: RunId) {
+        unpoisoned(&self.plans).remove(&run);
+    }
+
+    /// Notes that a job is being worked on.
+    pub fn take_up(&self, job: &str) {
+        unpoisoned(&self.working).insert(job.to_owned());
+    }
+
+    /// Notes that a job is not being worked on any more.
+    pub fn put_down(&self, job: &str) {
+        unpoisoned(&self.working).remove(job);
+    }
+
+    /// The jobs that are being worked on.
+    pub fn working(&self) -> Vec<String> {
+        unpoisoned(&self.working).iter().cloned().collect()
+    }
+
+    /// Looks for jobs after `delay`, when one that was put back is due.
+    pub fn wake_after(&self, delay: Duration) {
+        let wake = self.wake.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            wake.send_modify(|count| *count += 1);
+        });
+    }
+}
+
+/// These maps are whole after every statement, so a panic elsewhere does not spoil them.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

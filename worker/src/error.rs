@@ -1,0 +1,155 @@
+//! What can go wrong with a batch, and what follows from it.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use vitrina_shared::{database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError};
+
+/// The SQLSTATE with which the database refuses a batch that is not ours any more.
+const REFUSED: &str = "VT001";
+/// Retries after the first attempt.
+const MAX_RETRIES: u32 = 3;
+
+/// Why a batch was not committed.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// Another worker committed it, or its run was ended.
+    #[error("{0}")]
+    Refused(String),
+    /// The home database is away. That is nobody's failed attempt.
+    #[error("the database is away: {0}")]
+    Away(sqlx::Error),
+    /// Something else must end first; the batch is tried again soon.
+    #[error("waits: {0}")]
+    NotYet(&'static str),
+    /// It failed.
+    #[error("{message}")]
+    Failed {
+        /// What kind of failure.
+        class: ErrorClass,
+        /// What happened, for the user.
+        message: String,
+    },
+}
+
+/// What to do about an error.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    /// Forget the job.
+    Drop,
+    /// Wait for the database, then give the job back.
+    WaitForDatabase,
+    /// Give the job back for a moment; no attempt.
+    Later(Duration),
+    /// Try again after this.
+    Retry(Duration, ErrorClass),
+    /// Fail the run.
+    GiveUp(ErrorClass),
+}
+
+impl BatchError {
+    /// An error that would come again every time.
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self::Failed { class: ErrorClass::Fatal, message: message.into() }
+    }
+
+    /// Decides what follows, after `attempt` attempts that failed before.
+    pub fn verdict(&self, attempt: u32) -> Verdict {
+        match self {
+            Self::Refused(_) => Verdict::Drop,
+            Self::Away(_) => Verdict::WaitForDatabase,
+            Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
+            Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
+                if attempt < MAX_RETRIES =>
+            {
+                Verdict::Retry(backoff(attempt), *class)
+            }
+            Self::Failed { class, .. } => Verdict::GiveUp(*class),
+        }
+    }
+}
+
+/// 1, 2, 4 seconds, up to a fifth more.
+fn backoff(attempt: u32) -> Duration {
+    Duration::from_secs(1 << attempt.min(6)).mul_f64(rand::rng().random_range(1.0..=1.2))
+}
+
+impl From<sqlx::Error> for BatchError {
+    fn from(error: sqlx::Error) -> Self {
+        if database::is_away(&error) {
+            return Self::Away(error);
+        }
+        let Some(server) = error.as_database_error() else {
+            return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
+        };
+        let code = server.code().unwrap_or_default();
+        if code == REFUSED {
+            return Self::Refused(server.message().to_owned());
+        }
+        Self::Failed { class: classify(&code), message: explain(server, &code) }
+    }
+}
+
+/// The class of a server's error by its SQLSTATE.
+fn classify(code: &str) -> ErrorClass {
+    // 40 serialization and deadlock, 53 out of resources, 55P03 lock not available, 57014 time-out, 58 system, 25P03 idle.
+    let passes = ["40", "53", "58"].iter().any(|class| code.starts_with(class));
+    if passes || matches!(code, "55P03" | "57014" | "25P03") { ErrorClass::Transient } else { ErrorClass::Fatal }
+}
+
+fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
+    match code {
+        "21000" => {
+            "the query returns several rows for one key of the target: make the key unique in the query".to_owned()
+        }
+        _ => format!("{} (SQLSTATE {code})", error.message()),
+    }
+}
+
+impl From<LifecycleError> for BatchError {
+    fn from(error: LifecycleError) -> Self {
+        match error {
+            LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
+            LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::Refused(error.to_string()),
+            LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } | LifecycleError::Enqueue(_) => {
+                Self::fatal(error.to_string())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transient() -> BatchError {
+        BatchError::Failed { class: ErrorClass::Transient, message: "deadlock".to_owned() }
+    }
+
+    #[test]
+    fn a_transient_error_is_retried_three_times_with_growing_delays() {
+        for (attempt, seconds) in [(0, 1.0), (1, 2.0), (2, 4.0)] {
+            let Verdict::Retry(delay, ErrorClass::Transient) = transient().verdict(attempt) else {
+                panic!("attempt {attempt} is not retried");
+            };
+            assert!((seconds..=seconds * 1.2).contains(&delay.as_secs_f64()), "{delay:?}");
+        }
+        assert_eq!(transient().verdict(3), Verdict::GiveUp(ErrorClass::Transient));
+    }
+
+    #[test]
+    fn a_fatal_error_is_never_retried_and_a_refused_batch_is_forgotten() {
+        assert_eq!(BatchError::fatal("no such column").verdict(0), Verdict::GiveUp(ErrorClass::Fatal));
+        assert_eq!(BatchError::Refused("taken".to_owned()).verdict(0), Verdict::Drop);
+    }
+
+    #[test]
+    fn the_servers_codes_have_their_classes() {
+        for code in ["40001", "40P01", "53100", "55P03", "57014"] {
+            assert_eq!(classify(code), ErrorClass::Transient, "{code}");
+        }
+        for code in ["42703", "42501", "23502", "22P02", "21000"] {
+            assert_eq!(classify(code), ErrorClass::Fatal, "{code}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What jobs do: one file each.
+
+pub mod execute_batch;

@@ -1,0 +1,185 @@
+//! The queue's one kind of job: a batch of a run, and what happens when it goes wrong.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use chrono::Utc;
+use futures_util::FutureExt;
+use serde_json::Value;
+use tracing::{Instrument, field::Empty};
+use vitrina_shared::{
+    domain::ErrorClass,
+    jobs::BatchJob,
+    lifecycle::{
+        LifecycleError,
+        execution::{self, HeldJob, Step},
+    },
+    metrics::{BATCHES, FENCED, RETRIES, RUNS, WAKEUP},
+    store::{queue, runs},
+};
+
+use crate::{
+    batch,
+    environment::Environment,
+    error::{BatchError, Verdict},
+};
+
+/// Executes a job. Whatever happens, the queue's row says so afterwards, or another worker will find it.
+pub async fn run(env: Arc<Environment>, id: String, payload: Value) {
+    env.take_up(&id);
+    let mut current = id.clone();
+    match serde_json::from_value::<BatchJob>(payload) {
+        Ok(batch) => current = execute(&env, HeldJob { id, batch, worker: env.name.clone() }).await,
+        Err(error) => discard(&env, &id, &error).await,
+    }
+    env.put_down(&current);
+}
+
+/// Executes a chain of batches and returns the job that was held last.
+async fn execute(env: &Environment, mut job: HeldJob) -> String {
+    observe_wakeup(&job);
+    let span = tracing::info_span!(
+        "batch",
+        pipeline = Empty,
+        pipeline_id = %job.batch.pipeline_id,
+        run_id = %job.batch.run_id,
+        correlation_id = job.batch.correlation_id,
+        worker = job.worker,
+    );
+    async {
+        if env.stop.is_cancelled() {
+            settle(env, &job, &BatchError::NotYet("the worker is stopping")).await;
+            return;
+        }
+        let outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the batch panicked; the log has the place")));
+        if let Err(error) = outcome {
+            settle(env, &job, &error).await;
+        }
+    }
+    .instrument(span)
+    .await;
+    job.id
+}
+
+/// How long the job waited after it was queued, by the clocks of server and worker.
+fn observe_wakeup(job: &HeldJob) {
+    if let Some(queued) = job.batch.queued_us.filter(|_| job.batch.attempt == 0) {
+        let waited = (Utc::now().timestamp_micros() - queued).max(0);
+        metrics::histogram!(WAKEUP).record(waited as f64 / 1_000_000.0);
+    }
+}
+
+/// A payload that cannot be read would be taken up again and again.
+async fn discard(env: &Environment, id: &str, error: &serde_json::Error) {
+    let reason = format!("the job's payload cannot be read: {error}");
+    tracing::error!(job_id = id, error = reason, "job discarded");
+    if let Ok(mut connection) = env.db.acquire().await
+        && let Err(error) = queue::kill(&mut connection, id, &reason).await
+    {
+        tracing::warn!(job_id = id, error = %error, "the job could not be discarded");
+    }
+}
+
+/// Does what the error asks for. If even that fails, the job stays ours and is released by maintenance.
+async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
+    let verdict = error.verdict(job.batch.attempt);
+    report(job, error, &verdict);
+    let result = match verdict {
+        Verdict::Drop => drop_job(env, job).await,
+        Verdict::WaitForDatabase => {
+            wait_for_database(env).await;
+            give_back(env, job, Duration::ZERO).await
+        }
+        Verdict::Later(delay) => give_back(env, job, delay).await,
+        Verdict::Retry(delay, class) => retry(env, job, delay, class, error).await,
+        Verdict::GiveUp(class) => fail(env, job, class, error).await,
+    };
+    if let Err(error) = result {
+        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
+    }
+}
+
+fn report(job: &HeldJob, error: &BatchError, verdict: &Verdict) {
+    match verdict {
+        Verdict::Drop => {
+            metrics::counter!(FENCED).increment(1);
+            tracing::warn!(job_id = job.id, batch = job.batch.batch, error = %error, "batch refused");
+        }
+        Verdict::WaitForDatabase => tracing::warn!(job_id = job.id, error = %error, "waiting for the database"),
+        Verdict::Later(_) => tracing::debug!(job_id = job.id, error = %error, "job given back"),
+        Verdict::Retry(delay, class) => tracing::warn!(
+            job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
+            error = %error, delay_ms = delay.as_millis() as u64, "batch failed and will be repeated",
+        ),
+        Verdict::GiveUp(class) => tracing::error!(
+            job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
+            error = %error, "run failed",
+        ),
+    }
+}
+
+/// The batch is not ours any more; the job's row, if it still says so, is.
+async fn drop_job(env: &Environment, job: &HeldJob) -> Result<(), LifecycleError> {
+    queue::finish(&mut *env.db.acquire().await?, &job.id, &job.worker).await?;
+    Ok(())
+}
+
+async fn give_back(env: &Environment, job: &HeldJob, delay: Duration) -> Result<(), LifecycleError> {
+    let mut tx = env.db.begin().await?;
+    execution::give_back(&mut tx, job, delay).await?;
+    tx.commit().await?;
+    env.wake_after(delay);
+    Ok(())
+}
+
+async fn retry(
+    env: &Environment,
+    job: &HeldJob,
+    delay: Duration,
+    class: ErrorClass,
+    error: &BatchError,
+) -> Result<(), LifecycleError> {
+    let mut tx = env.db.begin().await?;
+    execution::retry(&mut tx, job, delay, class, &error.to_string()).await?;
+    tx.commit().await?;
+    env.wake_after(delay);
+    let pipeline = pipeline_name(env, job).await;
+    metrics::counter!(RETRIES, "pipeline" => pipeline.clone(), "class" => class.as_str()).increment(1);
+    metrics::counter!(BATCHES, "pipeline" => pipeline, "result" => "failed").increment(1);
+    Ok(())
+}
+
+async fn fail(env: &Environment, job: &HeldJob, class: ErrorClass, error: &BatchError) -> Result<(), LifecycleError> {
+    let mut tx = env.db.begin().await?;
+    let step = execution::fail(&mut tx, job, class, &error.to_string()).await?;
+    if step == Step::Dropped {
+        return Ok(());
+    }
+    tx.commit().await?;
+    env.forget_plan(job.batch.run_id);
+    if let Some(run) = runs::find(&mut *env.db.acquire().await?, job.batch.run_id).await? {
+        metrics::counter!(RUNS, "pipeline" => run.pipeline.clone(), "mode" => run.mode.as_str(), "status" => "FAILED")
+            .increment(1);
+        metrics::counter!(BATCHES, "pipeline" => run.pipeline, "result" => "failed").increment(1);
+    }
+    Ok(())
+}
+
+async fn pipeline_name(env: &Environment, job: &HeldJob) -> String {
+    if let Some(plan) = env.plan(job.batch.run_id) {
+        return plan.pipeline.clone();
+    }
+    let Ok(mut connection) = env.db.acquire().await else { return String::new() };
+    runs::find(&mut connection, job.batch.run_id).await.ok().flatten().map(|run| run.pipeline).unwrap_or_default()
+}
+
+/// Waits until the database answers again, or the worker stops.
+async fn wait_for_database(env: &Environment) {
+    while !env.stop.is_cancelled() {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let alive = async { sqlx::query("select 1").execute(&env.db).await };
+        if alive.await.is_ok() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Removes jobs that ended a while ago, and workers that are long gone.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+use vitrina_shared::{jobs::BATCH_QUEUE, store::queue};
+
+/// How long finished jobs stay, for whoever wants to look at them.
+const KEEP: Duration = Duration::from_secs(3600);
+
+/// Removes what is old. Failing to do so harms nobody; the next time will do it.
+pub async fn run_once(db: &PgPool) {
+    let outcome = async {
+        let mut connection = db.acquire().await?;
+        queue::prune(&mut connection, BATCH_QUEUE, KEEP).await
+    };
+    match outcome.await {
+        Ok(0) => {}
+        Ok(jobs) => tracing::debug!(jobs, "removed finished jobs"),
+        Err(error) => tracing::debug!(error = %error, "finished jobs could not be removed"),
+    }
+}

@@ -1,0 +1,64 @@
+//! Takes jobs from PostgreSQL with apalis, the moment they are committed.
+//!
+//! What apalis does here: it registers the worker, fetches jobs one at a time and runs a bounded number of them at once.
+//! What we do ourselves, because its way would lose or repeat work: wake-ups (`wake`), finishing and retrying jobs (in
+//! the batch's own transaction), heartbeats and rescue (`maintenance`).
+
+mod wake;
+
+use std::{sync::Arc, time::Duration};
+
+use apalis::prelude::{BackendExt, Data, TaskId, WorkerBuilder, WorkerBuilderExt, WorkerError};
+use apalis_postgres::{Config, PostgresStorage};
+use serde_json::Value;
+use sqlx::PgPool;
+use tokio::sync::watch;
+use vitrina_shared::jobs::BATCH_QUEUE;
+
+use self::wake::Wake;
+use crate::{environment::Environment, jobs::execute_batch};
+
+/// How the queue is read.
+pub struct QueueOptions {
+    /// Jobs at once.
+    pub concurrency: usize,
+    /// The net under lost notifications.
+    pub poll: Duration,
+    /// How often apalis reports; we report more often.
+    pub heartbeat: Duration,
+}
+
+/// Runs jobs until the environment's stop token is cancelled; then no new job is taken and those in hand end.
+/// An error of the database ends it at once.
+pub async fn run(
+    control: &PgPool,
+    env: Arc<Environment>,
+    wakeups: watch::Receiver<u64>,
+    options: &QueueOptions,
+) -> Result<(), WorkerError> {
+    let config = Config::default()
+        .queue(BATCH_QUEUE)
+        // More than one would wait in a buffer where nobody works on them.
+        .batch_size(1)
+        .heartbeat_interval(options.heartbeat)
+        // Rescue is ours and comes much sooner.
+        .missed_heartbeats(3600)
+        .persist_results(false)
+        .lock_tasks(false);
+    let backend: PostgresStorage<Value> = PostgresStorage::new(control).with_config(config);
+    let backend = backend.poll_with_strategy(Wake::new(wakeups)).poll_with_interval(options.poll);
+    let stop = env.stop.clone();
+    let worker =
+        WorkerBuilder::new(env.name.as_str()).backend(backend).data(env).concurrency(options.concurrency).build(handle);
+    worker
+        .run_until(async move {
+            stop.cancelled().await;
+            Ok::<(), WorkerError>(())
+        })
+        .await
+}
+
+async fn handle(payload: Value, id: TaskId, env: Data<Arc<Environment>>) -> Result<(), std::convert::Infallible> {
+    execute_batch::run(Arc::clone(&env), id.to_string(), payload).await;
+    Ok(())
+}
