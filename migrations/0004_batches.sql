@@ -23,9 +23,21 @@ $$;
 comment on function etl_page.run is
     'Executes the statement of one page, which was built from a guarded query. $1 and $2 are the first values of where the page begins, $3 its bound, $4 its size, $5 all values of where it begins';
 
-revoke execute on function etl_page.run from public;
+create function etl_page.execute(statement text) returns void
+    language plpgsql
+    security definer
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    execute statement;
+end
+$$;
+
+comment on function etl_page.execute is 'Makes and removes the tables in which a run with full_strategy `swap` gathers its rows';
+
+revoke execute on function etl_page.run, etl_page.execute from public;
 grant usage on schema etl_page to vitrina_app;
-grant execute on function etl_page.run to vitrina_app;
+grant execute on function etl_page.run, etl_page.execute to vitrina_app;
 
 reset role;
 
@@ -50,7 +62,16 @@ create function etl.run_batch(
     next_job text,
     keep boolean
 )
-    returns table (rows_read bigint, rows_written bigint, last text[], goes_on boolean)
+    returns table (
+        rows_read bigint,
+        rows_written bigint,
+        last text[],
+        goes_on boolean,
+        run_rows_read bigint,
+        run_rows_written bigint,
+        run_rows_total bigint,
+        run_seconds double precision
+    )
     language plpgsql
 as $$
 declare
@@ -125,6 +146,10 @@ begin
     rows_read := page.rows_read;
     rows_written := page.rows_written;
     last := page.last;
+    run_rows_read := run.rows_read;
+    run_rows_written := run.rows_written;
+    run_rows_total := run.rows_total;
+    run_seconds := extract(epoch from clock_timestamp() - run.started_at);
     return next;
 end
 $$;

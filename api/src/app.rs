@@ -4,16 +4,22 @@ use std::sync::Arc;
 
 use salvo::Depot;
 use sqlx::PgPool;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database,
     guard::SourceSchemas,
-    notify::{self, Wakeups},
+    notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
+    progress::{PROGRESS_CHANNEL, Progress},
 };
 
 use crate::problem::ApiError;
+
+/// What the API listens to.
+const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL];
+/// Progress that waits for a slow client; what is older is dropped.
+const PROGRESS_BUFFER: usize = 64;
 
 /// The API's state, shared by all requests.
 pub struct App {
@@ -25,6 +31,8 @@ pub struct App {
     pub schemas: SourceSchemas,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
+    /// What running pipelines tell of their progress.
+    pub progress: broadcast::Sender<Arc<Progress>>,
     /// Room for event streams.
     pub streams: Arc<Semaphore>,
     /// Cancelled when the process stops: long answers end.
@@ -35,10 +43,15 @@ impl App {
     /// Connects lazily: the API starts, and answers 503, while its database is away.
     pub fn new(config: ApiConfig, database: &DatabaseConfig, source: &SourceConfig, stop: CancellationToken) -> Self {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
+        let (wake, wakeups) = watch::channel(0);
+        let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
+        let sender = progress.clone();
+        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| hear(&noticed, &wake, &sender));
         Self {
             db: database::pool(database, "vitrina-api"),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
-            wakeups: notify::listen(session, notify::EVENTS_CHANNEL, stop.clone()),
+            wakeups,
+            progress,
             streams: Arc::new(Semaphore::new(config.max_event_streams)),
             config,
             stop,
@@ -48,5 +61,18 @@ impl App {
     /// The state of the request's server.
     pub fn of(depot: &Depot) -> Result<Arc<Self>, ApiError> {
         depot.get_typed::<Arc<Self>>().cloned().map_err(|_| ApiError::internal("the application's state is missing"))
+    }
+}
+
+/// Wakes readers of the log, and passes progress on to whoever follows it.
+fn hear(noticed: &Noticed<'_>, wake: &watch::Sender<u64>, progress: &broadcast::Sender<Arc<Progress>>) {
+    match noticed {
+        Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
+            if let Ok(told) = serde_json::from_str(payload) {
+                // No receiver is no error: nobody follows.
+                let _ = progress.send(Arc::new(told));
+            }
+        }
+        Noticed::Notification { .. } | Noticed::Silence => wake.send_modify(|count| *count += 1),
     }
 }

@@ -151,10 +151,8 @@ impl ApiError {
 #[async_trait]
 impl Writer for ApiError {
     async fn write(self, req: &mut Request, _depot: &mut Depot, res: &mut Response) {
-        match &self {
-            Self::Internal(details) => tracing::error!(error = details, "request failed"),
-            Self::DatabaseAway => tracing::warn!("the database is away"),
-            _ => {}
+        if let Self::Internal(details) = &self {
+            tracing::error!(error = details, "request failed");
         }
         add_headers(&self, res);
         res.render(self.into_problem(req.uri().path()));

@@ -16,6 +16,11 @@ pub struct Arguments {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// From nothing to filled marts: database, cinema, pipelines, runs, and a check of every row
+    ///
+    /// Uses the database of DATABASE_URL, or one of its own in --data-dir. Ends with 0 only if every mart equals its
+    /// source.
+    Demo(DemoArguments),
     /// Run the API and workers in one process, until Ctrl-C
     ///
     /// Uses the database of DATABASE_URL, or one of its own in --data-dir. Migrates it first.
@@ -42,6 +47,29 @@ pub struct UpArguments {
     /// Workers in this process
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub workers: u16,
+    /// Where the embedded PostgreSQL lives
+    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
+    pub data_dir: PathBuf,
+}
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// How many films there should be
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub films: u32,
+    /// How many ratings there should be
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub ratings: u32,
+    /// Print one line of JSON at the end instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Stay up afterwards, until Ctrl-C
+    #[arg(long)]
+    pub keep: bool,
+    /// Where the API listens [default: VITRINA_ADDR, or a free port of 127.0.0.1]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub addr: Option<String>,
     /// Where the embedded PostgreSQL lives
     #[arg(long, value_name = "DIR", default_value = ".vitrina")]
     pub data_dir: PathBuf,

@@ -1,6 +1,7 @@
 //! A file per command.
 
 mod cinema;
+mod demo;
 mod migrate;
 mod up;
 
@@ -12,6 +13,7 @@ use crate::arguments::{Arguments, Command};
 pub async fn run(arguments: Arguments) -> Result<(), Failure> {
     config::load_dotenv()?;
     match arguments.command {
+        Command::Demo(options) => demo::run(options).await,
         Command::Up(options) => up::run(options).await,
         Command::Api => vitrina_api::run_service().await,
         Command::Worker => vitrina_worker::run_service().await,

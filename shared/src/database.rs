@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::{
-    PgPool,
+    ConnectOptions, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -17,6 +17,7 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     PgPoolOptions::new()
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        .acquire_slow_threshold(ACQUIRE_TIMEOUT)
         .connect_lazy_with(session(config.url.connect_options(), application))
 }
 
@@ -24,12 +25,15 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 ///
 /// Text forms of values are part of checkpoints, so the settings that shape them are fixed.
 pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions {
-    options.application_name(application).options([
+    // A statement may hold values of rows: what is worth a line is logged by us.
+    options.disable_statement_logging().application_name(application).options([
         ("timezone", "UTC"),
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),
         ("extra_float_digits", "1"),
         ("client_min_messages", "warning"),
+        // Compiling a page takes longer than running it.
+        ("jit", "off"),
         ("idle_in_transaction_session_timeout", "60s"),
     ])
 }

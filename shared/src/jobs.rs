@@ -51,9 +51,10 @@ pub enum EnqueueError {
 
 impl From<apalis_postgres::Error> for EnqueueError {
     fn from(error: apalis_postgres::Error) -> Self {
-        match error {
-            apalis_postgres::Error::Database(error) => Self::Database(error),
-            other => Self::Queue(other.to_string()),
+        if let apalis_postgres::Error::Database(error) = error {
+            Self::Database(error)
+        } else {
+            Self::Queue(error.to_string())
         }
     }
 }

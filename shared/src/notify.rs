@@ -26,9 +26,34 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Counts wake-ups: a reader waits for `changed()`, then reads the table from where it was.
 pub type Wakeups = watch::Receiver<u64>;
 
+/// Something that the listener noticed.
+#[derive(Debug)]
+pub enum Noticed<'a> {
+    /// It connected, or all was silent for a while: whatever was missed can be looked for now.
+    Silence,
+    /// A notification came.
+    Notification {
+        /// The channel it came on.
+        channel: &'a str,
+        /// What it says.
+        payload: &'a str,
+    },
+}
+
 /// Listens on `channel` until `stop` is cancelled, over a connection of its own.
 pub fn listen(options: PgConnectOptions, channel: &'static str, stop: CancellationToken) -> Wakeups {
     let (wake, wakeups) = watch::channel(0);
+    follow(options, vec![channel], stop, move |_| wake.send_modify(|count| *count += 1));
+    wakeups
+}
+
+/// Hands everything that comes on `channels` to `notice` until `stop` is cancelled, over a connection of its own.
+pub fn follow(
+    options: PgConnectOptions,
+    channels: Vec<&'static str>,
+    stop: CancellationToken,
+    notice: impl Fn(Noticed<'_>) + Send + Sync + 'static,
+) {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .acquire_timeout(ANSWER_WITHIN)
@@ -37,51 +62,52 @@ pub fn listen(options: PgConnectOptions, channel: &'static str, stop: Cancellati
         .connect_lazy_with(options);
     tokio::spawn(async move {
         tokio::select! {
-            () = keep_listening(&pool, channel, &wake) => {}
+            () = keep_listening(&pool, &channels, &notice) => {}
             () = stop.cancelled() => {}
         }
     });
-    wakeups
 }
 
-async fn keep_listening(pool: &PgPool, channel: &str, wake: &watch::Sender<u64>) {
+async fn keep_listening(pool: &PgPool, channels: &[&str], notice: &(impl Fn(Noticed<'_>) + Sync)) {
     let mut failures = 0;
     loop {
-        match connect(pool, channel).await {
+        match connect(pool, channels).await {
             Ok(listener) => {
                 failures = 0;
-                let error = forward(listener, wake).await;
-                tracing::warn!(channel, error = %error, "the listener lost its connection");
+                let error = forward(listener, notice).await;
+                tracing::warn!(?channels, error = %error, "the listener lost its connection");
             }
             Err(error) => {
                 failures += 1;
-                tracing::warn!(channel, error = %error, failures, "the listener cannot connect");
+                tracing::warn!(?channels, error = %error, failures, "the listener cannot connect");
             }
         }
         tokio::time::sleep(backoff(failures)).await;
     }
 }
 
-async fn connect(pool: &PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
+async fn connect(pool: &PgPool, channels: &[&str]) -> Result<PgListener, sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
     listener.eager_reconnect(false);
-    listener.listen(channel).await?;
+    listener.listen_all(channels.iter().copied()).await?;
     Ok(listener)
 }
 
-/// Wakes readers on every notification, and once per silence, until the connection is lost.
-async fn forward(mut listener: PgListener, wake: &watch::Sender<u64>) -> sqlx::Error {
+/// Hands notifications on, and tells of every silence, until the connection is lost.
+async fn forward(mut listener: PgListener, notice: &(impl Fn(Noticed<'_>) + Sync)) -> sqlx::Error {
+    notice(Noticed::Silence);
     loop {
-        // After connecting and after every ping too: whatever was missed is found now.
-        wake.send_modify(|count| *count += 1);
         match timeout(PING_AFTER, listener.try_recv()).await {
-            Ok(Ok(Some(_))) => {}
+            Ok(Ok(Some(message))) => {
+                notice(Noticed::Notification { channel: message.channel(), payload: message.payload() });
+            }
             Ok(Ok(None)) => return sqlx::Error::PoolClosed,
             Ok(Err(error)) => return error,
             Err(_silence) => {
                 if let Err(error) = ping(&mut listener).await {
                     return error;
                 }
+                notice(Noticed::Silence);
             }
         }
     }

@@ -7,6 +7,7 @@ pub mod pipelines;
 pub mod queue;
 pub mod runs;
 pub mod state;
+pub mod swaps;
 pub mod targets;
 pub mod tasks;
 pub mod transitions;

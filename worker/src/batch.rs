@@ -11,4 +11,4 @@ mod pushdown;
 mod start;
 
 pub use chain::execute;
-pub use plan::Plan;
+pub use plan::{Plan, SWAP_PREFIX};

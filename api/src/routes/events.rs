@@ -1,8 +1,8 @@
-//! `/events`: the transition log as a stream of server-sent events.
+//! `/events`: the transition log as a stream of server-sent events, with the progress of runs in between.
 //!
 //! A stream holds a cursor into the log and one page of it. It reads when its client takes, so a slow client holds no
 //! memory; it reads the table and not the notification, so nothing is lost or repeated however often the listener or
-//! the database went away meanwhile.
+//! the database went away meanwhile. Progress is not logged: it has no id and is not resumed.
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
@@ -12,10 +12,14 @@ use salvo::{
     oapi::endpoint,
     sse::{SseEvent, SseKeepAlive},
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{
+    OwnedSemaphorePermit,
+    broadcast::{self, error::RecvError},
+};
 use vitrina_shared::{
     domain::PipelineId,
     notify::Wakeups,
+    progress::Progress,
     store::transitions::{self, Transition},
 };
 
@@ -41,7 +45,7 @@ const RETRY: Duration = Duration::from_millis(500);
         ("pipeline" = Option<String>, Query, description = "Only this pipeline, by id or name"),
         ("Last-Event-ID" = Option<String>, Header, description = "Begin after this event; without it begin now"),
     ),
-    responses((status_code = 200, description = "Events `transition`, whose data is a Transition", content_type = "text/event-stream", body = String)),
+    responses((status_code = 200, description = "Events `transition`, whose data is a Transition, and `progress`, which have no id", content_type = "text/event-stream", body = String)),
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
@@ -54,7 +58,8 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let wakeups = app.wakeups.clone();
     let cursor = first_cursor(&app, req).await?;
     let pipeline = resolve(&app, only).await?;
-    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), wakeups, _room: room };
+    let progress = app.progress.subscribe();
+    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
@@ -77,6 +82,12 @@ async fn resolve(app: &App, only: Option<String>) -> ApiResult<Option<PipelineId
     Ok(Some(pipelines::find(app, &pipeline).await?.id))
 }
 
+/// What ended a wait.
+enum Woken {
+    Log,
+    Progress(SseEvent),
+}
+
 /// One client's place in the log.
 struct Feed {
     app: Arc<App>,
@@ -84,6 +95,7 @@ struct Feed {
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
     wakeups: Wakeups,
+    progress: broadcast::Receiver<Arc<Progress>>,
     _room: OwnedSemaphorePermit,
 }
 
@@ -107,7 +119,10 @@ impl Feed {
             }
             self.wakeups.mark_unchanged();
             match self.read().await {
-                Ok(page) if page.is_empty() => self.wait().await?,
+                Ok(page) if page.is_empty() => match self.wait().await? {
+                    Woken::Log => {}
+                    Woken::Progress(event) => return Some(event),
+                },
                 Ok(page) => self.page = page.into(),
                 Err(error) => {
                     tracing::debug!(error = %error, "an event stream waits for the database");
@@ -122,11 +137,27 @@ impl Feed {
         transitions::after(&mut connection, self.cursor, self.pipeline, PAGE).await
     }
 
-    async fn wait(&mut self) -> Option<()> {
-        tokio::select! {
-            woken = self.wakeups.changed() => woken.ok(),
-            () = self.app.stop.cancelled() => None,
+    /// Waits until the log may have grown or a run told of its progress; none when the process stops.
+    async fn wait(&mut self) -> Option<Woken> {
+        loop {
+            tokio::select! {
+                woken = self.wakeups.changed() => return woken.ok().map(|()| Woken::Log),
+                () = self.app.stop.cancelled() => return None,
+                told = self.progress.recv() => match told {
+                    Ok(progress) if self.follows(&progress) => {
+                        if let Ok(event) = SseEvent::default().name("progress").json(&*progress) {
+                            return Some(Woken::Progress(event));
+                        }
+                    }
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                },
+            }
         }
+    }
+
+    fn follows(&self, progress: &Progress) -> bool {
+        self.pipeline.is_none_or(|pipeline| pipeline.0 == progress.pipeline_id)
     }
 
     async fn pause(&self) -> Option<()> {

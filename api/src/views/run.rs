@@ -7,6 +7,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{ErrorClass, Mode, Run, RunStatus, Status, Trigger},
     lifecycle::RequestedRun,
+    progress::pace,
     store::transitions::Transition,
 };
 
@@ -110,11 +111,8 @@ pub struct ProgressView {
 impl ProgressView {
     /// The progress of an unfinished run at `now`.
     pub fn of(run: &Run, now: DateTime<Utc>) -> Self {
-        let seconds = run.started_at.map(|start| (now - start).as_seconds_f64()).filter(|seconds| *seconds > 0.0);
-        let read = run.rows_read as f64;
-        let rows_per_second = seconds.map(|seconds| read / seconds);
-        let left = run.rows_total.map(|total| (total as f64 - read).max(0.0));
-        let eta_seconds = left.zip(rows_per_second.filter(|speed| *speed > 0.0)).map(|(left, speed)| left / speed);
+        let seconds = run.started_at.map(|start| (now - start).as_seconds_f64());
+        let (rows_per_second, eta_seconds) = pace(run.rows_read, run.rows_total, seconds);
         Self { rows_read: run.rows_read, rows_total: run.rows_total, rows_per_second, eta_seconds }
     }
 }

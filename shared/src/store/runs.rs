@@ -195,7 +195,7 @@ pub(crate) async fn end(tx: &mut PgConnection, id: RunId, status: RunStatus) -> 
     Ok(())
 }
 
-/// An unfinished range of a run, and whether the queue still holds its next batch.
+/// A range of a run that is to be walked, and whether the queue still holds its next batch.
 #[derive(Debug)]
 pub struct Range {
     /// Its number within the run.
@@ -210,7 +210,8 @@ pub struct Range {
     pub has_live_job: bool,
 }
 
-/// Reads the unfinished ranges of a run.
+/// Reads the unfinished ranges of a run. One that is walked to its end in all ranges has the first of them: somebody
+/// must still end the run.
 pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Range>> {
     let rows = sqlx::query!(
         r#"
@@ -219,7 +220,11 @@ pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Res
         from etl.etl_run_ranges g
         join etl.etl_runs r on r.id = g.run_id
         left join apalis.jobs j on j.id = g.job_id
-        where g.run_id = $1 and g.finished_at is null
+        where g.run_id = $1
+          and (g.finished_at is null
+               or g.range_no = 0 and not exists (
+                   select from etl.etl_run_ranges o where o.run_id = g.run_id and o.finished_at is null
+               ))
         order by g.range_no
         "#,
         run as RunId,
@@ -302,6 +307,14 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+}
+
+/// Adds rows that were written besides the pages.
+pub async fn add_written(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_written = rows_written + $2 where id = $1", id as RunId, rows)
+        .execute(tx)
+        .await?;
+    Ok(())
 }
 
 /// Lets a run rest.
@@ -392,6 +405,14 @@ pub struct BatchOutcome {
     pub last: Option<Position>,
     /// Whether the chain's next job was queued.
     pub goes_on: bool,
+    /// Rows that the run has read so far.
+    pub run_rows_read: i64,
+    /// Rows that the run has inserted or changed so far.
+    pub run_rows_written: i64,
+    /// Estimate of the rows that the run will read.
+    pub run_rows_total: Option<i64>,
+    /// Time since the run began.
+    pub run_seconds: f64,
 }
 
 /// Executes a batch: one statement, one transaction. See `etl.run_batch`.
@@ -399,7 +420,9 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
     sqlx::query_as!(
         BatchOutcome,
         r#"
-        select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!"
+        select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!",
+               run_rows_read as "run_rows_read!", run_rows_written as "run_rows_written!", run_rows_total,
+               run_seconds as "run_seconds!"
         from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)
         "#,
         call.run as RunId,

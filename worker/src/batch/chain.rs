@@ -5,10 +5,12 @@
 
 use std::time::{Duration, Instant};
 
+use sqlx::PgConnection;
 use vitrina_shared::{
     jobs,
     lifecycle::execution::{HeldJob, Step},
     metrics::{BATCH_DURATION, BATCHES, ROWS_READ, ROWS_WRITTEN},
+    progress::{self, Progress, pace},
     store::runs::{self, BatchCall, BatchOutcome},
 };
 
@@ -19,6 +21,8 @@ use super::{
 };
 use crate::{environment::Environment, error::BatchError};
 
+/// How often a chain tells of its progress.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long one chain keeps its slot.
 const STREAK: Duration = Duration::from_secs(1);
 
@@ -29,7 +33,13 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         Opened::Done(step) => return Ok(step),
     };
     let begun = Instant::now();
+    let mut told = begun;
     let mut connection = env.db.acquire().await?;
+    if runs::is_walked(&mut connection, job.batch.run_id).await? {
+        // Whoever wrote the last batch died before it could end the run.
+        drop(connection);
+        return close::close(env, job, &plan).await;
+    }
     loop {
         let next_job = jobs::new_id();
         let keep = begun.elapsed() < STREAK && !env.stop.is_cancelled();
@@ -51,6 +61,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let outcome = outcome.inspect_err(|_| env.put_down(&next_job))?;
         record(&plan, job, &outcome, start.elapsed());
         env.put_down(if outcome.goes_on { &job.id } else { &next_job });
+        if told.elapsed() > TELL_EVERY {
+            told = Instant::now();
+            tell(&mut connection, &plan, job, &outcome).await;
+        }
         if !outcome.goes_on {
             drop(connection);
             return close::close(env, job, &plan).await;
@@ -79,4 +93,22 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
         duration_ms = took.as_secs_f64() * 1000.0,
         "batch committed",
     );
+}
+
+/// Tells of the run's progress. Nobody minds if that fails.
+async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome: &BatchOutcome) {
+    let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, outcome.run_rows_total, Some(outcome.run_seconds));
+    let progress = Progress {
+        pipeline_id: job.batch.pipeline_id.0,
+        pipeline: plan.pipeline.clone(),
+        run_id: job.batch.run_id.0,
+        rows_read: outcome.run_rows_read,
+        rows_written: outcome.run_rows_written,
+        rows_total: outcome.run_rows_total,
+        rows_per_second,
+        eta_seconds,
+    };
+    if let Err(error) = progress::announce(connection, &progress).await {
+        tracing::debug!(error = %error, "progress was not told");
+    }
 }

@@ -7,11 +7,14 @@ use vitrina_shared::{
     metrics::{RUN_DURATION, RUNS},
     store::{
         horizon::{self, Reread},
-        runs,
+        runs, swaps,
     },
 };
 
-use super::plan::{Bound, Plan};
+use super::{
+    plan::{Bound, Plan},
+    pushdown::Completion,
+};
 use crate::{environment::Environment, error::BatchError};
 
 /// Finishes, pauses or goes on, in one transaction with the job.
@@ -37,8 +40,10 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Resu
 
 /// What a run does between its last page and its end. The pipeline is not locked yet, so nobody waits for this.
 async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
-    if plan.sweep.is_some() {
-        sweep(tx, job, plan).await?;
+    match &plan.completion {
+        Some(Completion::Sweep { count, delete }) => sweep(tx, job, count, delete).await?,
+        Some(Completion::Swap { gathered_in, replace, .. }) => swap(tx, job, gathered_in, replace).await?,
+        None => {}
     }
     if plan.bound == Bound::Clock {
         owe_late_starters(tx, job).await?;
@@ -48,14 +53,21 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(
 
 /// Removes rows that the query does not return any more. Pages walk by the key, so every key was read once: as many
 /// rows in the target as were read means that there are no others.
-async fn sweep(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
-    let (Some(sweep), Some(run)) = (&plan.sweep, runs::find(tx, job.batch.run_id).await?) else { return Ok(()) };
-    let (rows, _) = call(tx, &sweep.count).await?;
-    if rows == run.rows_read {
-        return Ok(());
+async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: &str, delete: &str) -> Result<(), BatchError> {
+    let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(()) };
+    let (rows, _) = call(tx, count).await?;
+    if rows != run.rows_read {
+        let (_, removed) = call(tx, delete).await?;
+        tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
     }
-    let (_, removed) = call(tx, &sweep.delete).await?;
-    tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
+    Ok(())
+}
+
+/// Writes everything that was gathered, all at once.
+async fn swap(tx: &mut PgConnection, job: &HeldJob, gathered_in: &str, replace: &str) -> Result<(), BatchError> {
+    let (_, written) = call(tx, replace).await?;
+    runs::add_written(tx, job.batch.run_id, written).await?;
+    swaps::remove(tx, gathered_in).await?;
     Ok(())
 }
 

@@ -2,14 +2,17 @@
 
 use sqlx::PgPool;
 use vitrina_shared::{
-    domain::{Mode, PipelineDraft, TargetName},
+    domain::{FullStrategy, Mode, PipelineDraft, RunId, TargetName},
     guard::{SourceColumn, SourceSchemas},
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
 };
 
-use super::pushdown;
+use super::pushdown::{Completion, Page};
 use crate::error::BatchError;
+
+/// How tables begin in which runs gather their rows.
+pub const SWAP_PREFIX: &str = "swap_";
 
 /// How late rows are kept from being skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +53,8 @@ pub struct Plan {
     pub page: String,
     /// Rows in a page.
     pub page_size: i64,
-    /// The statement that counts the target's rows, and the one that removes those the query does not return (full).
-    pub sweep: Option<pushdown::Sweep>,
+    /// What a full run does after its last page.
+    pub completion: Option<Completion>,
     /// The statement that finds the greatest key, for [`Bound::Writers`].
     pub greatest_key: Option<String>,
     /// The statement that looks for rows no page would reach, where there may be any.
@@ -62,7 +65,12 @@ pub struct Plan {
 
 impl Plan {
     /// Checks the inputs against the source and the target as they are now, and makes the plan.
-    pub async fn make(db: &PgPool, inputs: &PipelineDraft, schemas: &SourceSchemas) -> Result<Self, BatchError> {
+    pub async fn make(
+        db: &PgPool,
+        run: RunId,
+        inputs: &PipelineDraft,
+        schemas: &SourceSchemas,
+    ) -> Result<Self, BatchError> {
         let review = validation::review(db, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
@@ -75,10 +83,11 @@ impl Plan {
             return Err(BatchError::fatal(format!("target `{name}` cannot be written by this version")));
         };
         let columns = targets::columns(&mut connection, &table).await?;
-        Ok(Self::from_parts(inputs, &reader, &table, &entry.key, &columns))
+        Ok(Self::from_parts(run, inputs, &reader, &table, &entry.key, &columns))
     }
 
     fn from_parts(
+        run: RunId,
         inputs: &PipelineDraft,
         reader: &Reader,
         table: &str,
@@ -91,14 +100,17 @@ impl Plan {
         };
         let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
         let bound = bound(inputs.mode, &walk);
-        let page = pushdown::Page { inputs, reader, table, key, columns, walk: &walk, bound };
+        let swaps = inputs.mode == Mode::Full && inputs.options.full_strategy == Some(FullStrategy::Swap);
+        let gathered_in = swaps.then(|| swap_table(run));
+        let gathered_in = gathered_in.as_deref();
+        let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
         Self {
             pipeline: inputs.name.clone(),
             relations: reader.query.relations().iter().map(ToString::to_string).collect(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             page: page.statement(),
             page_size: i64::from(inputs.batch_size),
-            sweep: (inputs.mode == Mode::Full).then(|| page.sweep()),
+            completion: (inputs.mode == Mode::Full).then(|| page.completion()),
             greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
@@ -106,6 +118,11 @@ impl Plan {
             bound,
         }
     }
+}
+
+/// The table in which a run gathers its rows.
+pub fn swap_table(run: RunId) -> String {
+    format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
 fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {

@@ -24,15 +24,29 @@ pub(super) struct Page<'a> {
     pub columns: &'a [TargetColumn],
     pub walk: &'a [WalkColumn],
     pub bound: Bound,
+    /// The table in which the rows are gathered, instead of the target.
+    pub gathered_in: Option<&'a str>,
 }
 
-/// How a full run removes what the query does not return any more.
+/// How a full run makes the target equal to the query's result, after its last page.
 #[derive(Debug)]
-pub struct Sweep {
-    /// Counts the target's rows.
-    pub count: String,
-    /// Removes the rows.
-    pub delete: String,
+pub enum Completion {
+    /// The pages were written to the target; what the query does not return any more is removed.
+    Sweep {
+        /// Counts the target's rows.
+        count: String,
+        /// Removes the rows.
+        delete: String,
+    },
+    /// The pages were gathered beside the target, which changes all at once.
+    Swap {
+        /// The table in which rows are gathered.
+        gathered_in: String,
+        /// Makes that table.
+        create: Vec<String>,
+        /// Writes to the target what differs.
+        replace: String,
+    },
 }
 
 impl Page<'_> {
@@ -44,11 +58,13 @@ impl Page<'_> {
         let more = if self.pages_itself() { "count(*) > 0" } else { "count(*) >= $4" };
         format!(
             "with page as materialized ({rows}),
-            written as ({upsert})
-            select count(*), (select count(*) from written), (select array[{last}] from page order by {newest} limit 1), {more}
+            written as ({write})
+            select count(*), {written}, (select array[{last}] from page order by {newest} limit 1), {more}
             from page",
             rows = self.rows(),
-            upsert = self.upsert(),
+            write = self.write(),
+            // Rows that are gathered count as written when they change the target.
+            written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
             last = last.join(", "),
             newest = newest.join(", "),
         )
@@ -122,34 +138,50 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the page. A row that did not change is not rewritten: a repeated run costs reads and no writes.
-    fn upsert(&self) -> String {
-        let written: Vec<_> = self
-            .reader
-            .columns
-            .iter()
-            .filter_map(|column| self.columns.iter().find(|own| own.name == column.name))
-            .collect();
-        let names: Vec<_> = written.iter().map(|column| quote(&column.name)).collect();
-        let key: Vec<_> = self.key.iter().map(|name| quote(name)).collect();
-        let changing: Vec<_> = written.iter().copied().filter(|column| !self.key.contains(&column.name)).collect();
+    /// Writes the page, or puts it aside.
+    fn write(&self) -> String {
+        match self.gathered_in {
+            None => self.upsert(&self.rows_to_write()),
+            Some(table) => {
+                let names = self.names();
+                format!("insert into etl_page.{} ({names}) select {names} from page", quote(table))
+            }
+        }
+    }
+
+    /// The columns that are written: the query's, as far as the target has them.
+    fn written(&self) -> Vec<&TargetColumn> {
+        let own = |name: &str| self.columns.iter().find(|own| own.name == name);
+        self.reader.columns.iter().filter_map(|column| own(&column.name)).collect()
+    }
+
+    fn names(&self) -> String {
+        self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn key_names(&self) -> String {
+        self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
+    fn upsert(&self, rows: &str) -> String {
+        let changing: Vec<_> = self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect();
         format!(
             "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
             table = quote(self.table),
-            columns = names.join(", "),
-            rows = self.rows_to_write(&names, &key),
-            key = key.join(", "),
+            columns = self.names(),
+            key = self.key_names(),
             action = if changing.is_empty() { "nothing".to_owned() } else { update(&changing) },
         )
     }
 
     /// The page's rows, for an incremental run the newest of each key: a source may have several versions of one.
-    fn rows_to_write(&self, names: &[String], key: &[String]) -> String {
-        let names = names.join(", ");
+    fn rows_to_write(&self) -> String {
+        let names = self.names();
         match self.inputs.mode {
             Mode::Full => format!("select {names} from page"),
             Mode::Incremental => {
-                let key = key.join(", ");
+                let key = self.key_names();
                 let newest: Vec<_> =
                     self.walk.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
                 format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
@@ -157,11 +189,23 @@ impl Page<'_> {
         }
     }
 
-    /// Counts, and removes what the query does not return any more.
-    pub fn sweep(&self) -> Sweep {
+    /// What makes the target equal to the query's result.
+    pub fn completion(&self) -> Completion {
+        match self.gathered_in {
+            None => self.sweep(),
+            Some(table) => self.swap(table),
+        }
+    }
+
+    /// The condition of two rows having the same key.
+    fn same_key(&self, relation: &str) -> String {
+        let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
+        same.join(" and ")
+    }
+
+    fn sweep(&self) -> Completion {
         let table = quote(self.table);
-        let same: Vec<_> = self.key.iter().map(|name| format!("source.{0} = target.{0}", quote(name))).collect();
-        Sweep {
+        Completion::Sweep {
             count: format!("select count(*), 0::bigint, null::text[], false from analytics.{table}"),
             delete: format!(
                 "with gone as (
@@ -171,7 +215,33 @@ impl Page<'_> {
                 )
                 select 0::bigint, count(*), null::text[], false from gone",
                 query = self.query(),
-                same = same.join(" and "),
+                same = self.same_key("source"),
+            ),
+        }
+    }
+
+    fn swap(&self, gathered_in: &str) -> Completion {
+        let (table, names, key) = (quote(self.table), self.names(), self.key_names());
+        let gathered = format!("etl_page.{}", quote(gathered_in));
+        let rows = format!("select {names} from {gathered} order by {key}");
+        Completion::Swap {
+            gathered_in: gathered_in.to_owned(),
+            create: vec![
+                format!("create table if not exists {gathered} as select {names} from analytics.{table} with no data"),
+                format!(
+                    "create unique index if not exists {} on {gathered} ({key})",
+                    quote(&format!("{gathered_in}_key"))
+                ),
+            ],
+            replace: format!(
+                "with gone as (
+                    delete from analytics.{table} as target
+                    where not exists (select from {gathered} as gathered where {same})
+                ),
+                written as ({upsert})
+                select 0::bigint, count(*), null::text[], false from written",
+                same = self.same_key("gathered"),
+                upsert = self.upsert(&rows),
             ),
         }
     }

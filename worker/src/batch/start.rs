@@ -15,7 +15,10 @@ use vitrina_shared::{
     },
 };
 
-use super::plan::{Bound, Plan};
+use super::{
+    plan::{Bound, Plan},
+    pushdown::Completion,
+};
 use crate::error::BatchError;
 
 /// How long a transaction that has only read holds the horizon back.
@@ -27,6 +30,11 @@ const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
     let mut connection = db.acquire().await?;
     refuse_unreachable_rows(&mut connection, plan).await?;
+    if let Some(Completion::Swap { create, .. }) = &plan.completion {
+        for statement in create {
+            sqlx::query("select etl_page.execute($1)").bind(statement).execute(&mut *connection).await?;
+        }
+    }
     let mut start = match plan.bound {
         Bound::None => Start::default(),
         Bound::Clock => by_clock(&mut connection, run, plan).await?,

@@ -1,9 +1,14 @@
-//! Removes jobs that ended a while ago, and workers that are long gone.
+//! Removes jobs that ended a while ago, workers that are long gone, and what cancelled runs had gathered.
 
 use std::time::Duration;
 
 use sqlx::PgPool;
-use vitrina_shared::{jobs::BATCH_QUEUE, store::queue};
+use vitrina_shared::{
+    jobs::BATCH_QUEUE,
+    store::{queue, swaps},
+};
+
+use crate::batch::SWAP_PREFIX;
 
 /// How long finished jobs stay, for whoever wants to look at them.
 const KEEP: Duration = Duration::from_secs(3600);
@@ -12,6 +17,9 @@ const KEEP: Duration = Duration::from_secs(3600);
 pub async fn run_once(db: &PgPool) {
     let outcome = async {
         let mut connection = db.acquire().await?;
+        for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+            swaps::remove(&mut connection, &table).await?;
+        }
         queue::prune(&mut connection, BATCH_QUEUE, KEEP).await
     };
     match outcome.await {

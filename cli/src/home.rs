@@ -1,0 +1,74 @@
+//! The database of this process: the user's own, or an embedded one. Migrated either way.
+
+use std::path::Path;
+
+use sqlx::{AssertSqlSafe, PgPool};
+use tokio_util::sync::CancellationToken;
+use vitrina_shared::{
+    config::{DatabaseConfig, OptionalDatabaseConfig, SourceConfig},
+    database, migrate,
+    process::Failure,
+};
+
+use crate::embedded_postgres::EmbeddedPostgres;
+
+/// A migrated database.
+pub struct Home {
+    /// For whoever owns it: migrations and the demo's data.
+    pub owner: DatabaseConfig,
+    /// For the services.
+    pub app: DatabaseConfig,
+    embedded: Option<EmbeddedPostgres>,
+}
+
+impl Home {
+    /// Opens the database that is configured, or starts the embedded one. `None` if `stop` came first.
+    pub async fn open(
+        database: &OptionalDatabaseConfig,
+        data_dir: &Path,
+        source: &SourceConfig,
+        stop: &CancellationToken,
+    ) -> Result<Option<Self>, Failure> {
+        if let Some(url) = &database.url {
+            let config = database.at(url.clone());
+            let home = Self { owner: config.clone(), app: config, embedded: None };
+            home.migrate(source).await?.close().await;
+            return Ok(Some(home));
+        }
+        let embedded = tokio::select! {
+            started = EmbeddedPostgres::start(data_dir) => started?,
+            () = stop.cancelled() => return Ok(None),
+        };
+        let owner = database.at(embedded.admin_url().parse()?);
+        let app = database.at(embedded.app_url().parse()?);
+        let password = embedded.app_password().to_owned();
+        let home = Self { owner, app, embedded: Some(embedded) };
+        let pool = home.migrate(source).await?;
+        set_app_password(&pool, &password).await?;
+        pool.close().await;
+        tracing::info!(directory = %data_dir.display(), "the embedded database is ready");
+        Ok(Some(home))
+    }
+
+    /// Applies migrations and grants, and returns the owner's pool.
+    pub async fn migrate(&self, source: &SourceConfig) -> Result<PgPool, Failure> {
+        let pool = database::pool(&self.owner, "vitrina-migrate");
+        migrate::migrate(&pool, &source.schemas).await?;
+        Ok(pool)
+    }
+
+    /// Stops the embedded server, if it is one.
+    pub async fn close(self) -> Result<(), Failure> {
+        if let Some(embedded) = self.embedded {
+            embedded.stop().await?;
+        }
+        Ok(())
+    }
+}
+
+/// The services' account has no password until somebody gives it one. This one is ours, made of hexadecimal digits.
+async fn set_app_password(owner: &PgPool, password: &str) -> Result<(), sqlx::Error> {
+    let statement = format!("alter role vitrina_app password '{}'", password.replace('\'', "''"));
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(owner).await?;
+    Ok(())
+}
