@@ -73,10 +73,18 @@ schemathesis: setup ## Try the API with generated requests against its OpenAPI d
 	@scripts/setup schemathesis
 	scripts/schemathesis
 
+# Ratios of one run; a quick one: make bench FILMS=100000 RATINGS=300000 REPEATS=1 (docs/BENCHMARKS.md)
+.PHONY: bench
+bench: ## Measure loads, wake-ups and memory beside bare SQL
+	@scripts/setup
+	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
+	scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" load
+
 .PHONY: bench-api
 bench-api: ## Measure the API's throughput
 	@scripts/setup bench
-	bench/api
+	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
+	scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" api
 
 # --- Maintain ---
 

@@ -70,7 +70,7 @@ pub enum ApiError {
     TooMany(&'static str),
     #[error("{0} is not part of this version")]
     NotYet(&'static str),
-    #[error("the database is away; nothing was changed, try again in a moment")]
+    #[error("the database is away; try again in a moment")]
     DatabaseAway,
     #[error("the database lacks {0} migration(s): run `vitrina migrate`")]
     NotMigrated(usize),

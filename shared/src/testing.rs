@@ -25,7 +25,11 @@ pub struct TestDatabase {
 impl TestDatabase {
     /// Creates a database. Panics with what to do if there is no server: a test cannot go on without it.
     pub async fn create() -> Self {
-        let server = server();
+        Self::create_on(server()).await
+    }
+
+    /// Creates a database on another server than that of the test run, for instance one that is restarted.
+    pub async fn create_on(server: PgConnectOptions) -> Self {
         let mut connection = PgConnection::connect_with(&server).await.expect("the test server answers");
         let template = ensure_template(&mut connection, &server).await;
         let name = format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

@@ -222,16 +222,11 @@ async fn a_run_request_leaves_a_queued_run_its_first_job_and_one_transition() {
     assert_eq!((requested.run.mode, requested.run.checkpoint_from.as_ref()), (Mode::Incremental, None));
     assert_eq!(world.status().await, Status::RunRequested);
     assert_eq!(world.counts().await, (1, 1, 1));
-    let job = BatchJob {
-        pipeline_id: world.id,
-        run_id: requested.run.id,
-        range: 0,
-        batch: 0,
-        after: None,
-        attempt: 0,
-        correlation_id: "request-1".to_owned(),
-    };
-    assert_eq!(world.live_jobs().await, [job]);
+    let jobs = world.live_jobs().await;
+    let [job] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((job.pipeline_id, job.run_id), (world.id, requested.run.id));
+    assert_eq!((job.range, job.batch, job.attempt, job.after.as_ref()), (0, 0, 0, None));
+    assert_eq!(job.correlation_id, "request-1");
     let row = sqlx::query("select job_type, status, run_at <= now() as due, lock_by is null as free from apalis.jobs")
         .fetch_one(world.db.pool())
         .await
@@ -360,7 +355,7 @@ async fn a_failed_pipeline_runs_anew_from_its_checkpoint() {
 
     let anew = world.run().await.unwrap();
 
-    let checkpoint = Checkpoint { key: "2024-01-01 00:00:00.000001+00".to_owned(), id: "7".to_owned() };
+    let checkpoint = Checkpoint { key: "2024-01-01 00:00:00.000001+00".to_owned(), id: Some("7".to_owned()) };
     assert_ne!(anew.run.id, failed);
     assert_eq!((anew.status, anew.already_active), (Status::RunRequested, false));
     assert_eq!(anew.run.checkpoint_from.as_ref(), Some(&checkpoint));
@@ -542,7 +537,7 @@ async fn a_run_again_has_the_inputs_of_the_earlier_one() {
 
     assert_ne!(again.run.id, earlier.id);
     assert_eq!((again.run.trigger, again.status), (Trigger::Again, Status::RunRequested));
-    assert_eq!(again.run.checkpoint_from, Some(Checkpoint { key: "1".to_owned(), id: "a".to_owned() }));
+    assert_eq!(again.run.checkpoint_from, Some(Checkpoint { key: "1".to_owned(), id: Some("a".to_owned()) }));
     let mut connection = world.db.pool().acquire().await.unwrap();
     assert_eq!(runs::inputs(&mut connection, again.run.id).await.unwrap().unwrap().batch_size, 100);
     let last = world.log().await.pop().unwrap();
@@ -760,6 +755,36 @@ async fn a_status_set_by_hand_gets_a_run_and_a_job() {
     let [job] = &jobs[..] else { panic!("{jobs:?}") };
     let run = world.find_run(job.run_id).await;
     assert_eq!((run.status, run.trigger), (RunStatus::Queued, Trigger::Recovery));
+}
+
+#[tokio::test]
+async fn a_disabled_pipeline_whose_status_was_set_by_hand_does_not_run() {
+    let world = World::new().await;
+    world.change(|draft| draft.enabled = false).await.unwrap();
+    sqlx::query("update etl.etl_pipelines set status = 'RUN_REQUESTED'").execute(world.db.pool()).await.unwrap();
+
+    assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 1);
+
+    assert_eq!(world.status().await, Status::Idle);
+    assert_eq!(world.counts().await, (0, 0, 1));
+    assert_eq!(world.log().await, [(Status::RunRequested, Status::Idle, "disabled".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_pipeline_that_cannot_be_recovered_does_not_keep_the_others_from_it() {
+    let world = World::new().await;
+    configuration::create(world.db.pool(), &draft("other")).await.unwrap();
+    sqlx::query(
+        "update etl.etl_pipelines
+         set status = 'RUN_REQUESTED', options = case name when 'genres' then '{\"by\": \"hand\"}' else options end",
+    )
+    .execute(world.db.pool())
+    .await
+    .unwrap();
+
+    assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 1);
+
+    assert_eq!(world.live_jobs().await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -59,7 +59,7 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let cursor = first_cursor(&app, req).await?;
     let pipeline = resolve(&app, only).await?;
     let progress = app.progress.subscribe();
-    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), wakeups, progress, _room: room };
+    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), caught_up: false, wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
@@ -94,6 +94,7 @@ struct Feed {
     cursor: i64,
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
+    caught_up: bool,
     wakeups: Wakeups,
     progress: broadcast::Receiver<Arc<Progress>>,
     _room: OwnedSemaphorePermit,
@@ -112,22 +113,35 @@ impl Feed {
 
     /// The next event; none when the process stops.
     async fn next(&mut self) -> Option<SseEvent> {
-        loop {
+        while !self.app.stop.is_cancelled() {
             if let Some(transition) = self.page.pop_front() {
                 self.cursor = transition.id;
                 return event(transition);
             }
-            self.wakeups.mark_unchanged();
-            match self.read().await {
-                Ok(page) if page.is_empty() => match self.wait().await? {
-                    Woken::Log => {}
+            if self.caught_up {
+                match self.wait().await? {
+                    Woken::Log => self.caught_up = false,
                     Woken::Progress(event) => return Some(event),
-                },
-                Ok(page) => self.page = page.into(),
-                Err(error) => {
-                    tracing::debug!(error = %error, "an event stream waits for the database");
-                    self.pause().await?;
                 }
+            } else {
+                self.turn_page().await?;
+            }
+        }
+        None
+    }
+
+    /// Reads what comes after the cursor; nothing there means that the log is read to its end.
+    async fn turn_page(&mut self) -> Option<()> {
+        self.wakeups.mark_unchanged();
+        match self.read().await {
+            Ok(page) => {
+                self.caught_up = page.is_empty();
+                self.page = page.into();
+                Some(())
+            }
+            Err(error) => {
+                tracing::debug!(error = %error, "an event stream waits for the database");
+                self.pause().await
             }
         }
     }
@@ -141,6 +155,7 @@ impl Feed {
     async fn wait(&mut self) -> Option<Woken> {
         loop {
             tokio::select! {
+                biased; // Progress never comes before a transition that was there first.
                 woken = self.wakeups.changed() => return woken.ok().map(|()| Woken::Log),
                 () = self.app.stop.cancelled() => return None,
                 told = self.progress.recv() => match told {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::support::{Api, eventually, expect, expect_problem, genres, problem};
+use crate::support::{Api, expect, expect_problem, genres, problem};
 
 #[tokio::test]
 async fn a_body_that_is_not_json_is_400() {
@@ -125,11 +125,9 @@ async fn requests_beyond_the_limit_are_429_and_the_service_still_says_that_it_li
     sqlx::query("select from etl.etl_pipelines for update").execute(&mut *lock).await.unwrap();
     let blocked = tokio::spawn(api.post("/pipelines/genres/run").send());
 
-    let response = eventually("a refusal", async || {
-        let response = api.get("/targets").send().await.unwrap();
-        (response.status() == StatusCode::TOO_MANY_REQUESTS).then_some(response)
-    })
-    .await;
+    api.until_something_waits_for_a_lock().await;
+
+    let response = api.get("/targets").send().await.unwrap();
 
     assert_eq!(response.headers()[header::RETRY_AFTER], "1");
     problem(response, 429, "too-many").await;

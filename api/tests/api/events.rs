@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use vitrina_shared::lifecycle::{self, Cause};
+use vitrina_shared::{
+    lifecycle::{self, Cause},
+    progress::{self, Progress},
+};
 
 use crate::support::{Api, Event, SOON, eventually, expect, expect_problem, within};
 
@@ -120,6 +123,44 @@ async fn a_stream_of_one_pipeline_shows_no_other() {
 }
 
 #[tokio::test]
+async fn progress_is_shown_to_whoever_follows_the_pipeline_and_is_not_repeated() {
+    let api = Api::start().await;
+    let quiet = api.create_genres("quiet").await;
+    let loud = api.create_genres("loud").await;
+    let (mut all, mut only) = (api.events("", None).await, api.events("?pipeline=quiet", None).await);
+    // The listener is there once a transition came through.
+    two_transitions(&api, "quiet").await;
+    all.transitions(2).await;
+    only.transitions(2).await;
+
+    announce(&api, &loud, 1).await;
+    announce(&api, &quiet, 2).await;
+
+    assert_eq!(all.progress().await["rows_read"], 1);
+    assert_eq!(all.progress().await["rows_read"], 2);
+    let shown = only.progress().await;
+    assert_eq!((&shown["pipeline"], &shown["rows_read"]), (&quiet["name"], &json!(2)));
+    assert_eq!((&shown["rows_total"], &shown["eta_seconds"]), (&json!(100), &json!(9.8)));
+    two_transitions(&api, "quiet").await;
+    assert_eq!(ids(&only.transitions(2).await), logged(&api).await[2..]);
+}
+
+/// Tells of progress, as a worker does.
+async fn announce(api: &Api, pipeline: &Value, rows_read: i64) {
+    let progress = Progress {
+        pipeline_id: pipeline["id"].as_str().unwrap().parse().unwrap(),
+        pipeline: pipeline["name"].as_str().unwrap().to_owned(),
+        run_id: uuid::Uuid::nil(),
+        rows_read,
+        rows_written: 0,
+        rows_total: Some(100),
+        rows_per_second: Some(10.0),
+        eta_seconds: Some((100 - rows_read) as f64 / 10.0),
+    };
+    progress::announce(&mut api.db.pool().acquire().await.unwrap(), &progress).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_wrong_request_for_events_is_refused() {
     let api = Api::start().await;
     expect_problem(api.get("/events?pipeline=nobody"), 404, "not-found").await;
@@ -216,6 +257,22 @@ async fn streams_end_when_the_server_stops() {
     assert_eq!(within(SOON, events.next()).await, None);
     api.ended().await.unwrap();
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_stream_ends_at_once_however_much_of_the_log_is_left() {
+    let mut api = Api::start().await;
+    api.create_genres("genres").await;
+    log_many(&api, 10_000, 1_000).await;
+    let mut events = api.events("", Some(0)).await;
+    events.transitions(10).await;
+    let start = Instant::now();
+
+    api.stop();
+    within(SOON, async { while events.next().await.is_some() {} }).await;
+
+    api.ended().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -92,6 +92,29 @@ fn every_operation_has_words_answers_and_problems_of_one_form() {
 }
 
 #[test]
+fn names_of_schemas_and_operations_are_those_that_a_generated_client_can_use() {
+    let document = document();
+    let usable = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(usable(name) && !name.contains('.'), "{name}");
+    }
+    for (_, _, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(usable(id) && !id.contains("vitrina"), "{id}");
+    }
+}
+
+#[test]
+fn only_the_probes_are_open_to_everyone() {
+    let document = document();
+    assert_eq!(document["security"], json!([{"token": []}]));
+    for (_, path, operation) in operations(&document) {
+        let own = operation.get("security");
+        assert_eq!(own.is_some(), !path.starts_with("/api/"), "{path}: {own:?}");
+    }
+}
+
+#[test]
 fn operation_ids_are_unique() {
     let operations = operations(&document());
     let ids: BTreeSet<&str> =

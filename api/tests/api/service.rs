@@ -206,16 +206,7 @@ async fn a_request_in_flight_is_answered_before_the_server_ends() {
     let mut lock = api.db.admin().begin().await.unwrap();
     sqlx::query("select from etl.etl_pipelines for update").execute(&mut *lock).await.unwrap();
     let blocked = tokio::spawn(api.post("/pipelines/genres/run").send());
-    eventually("the request waiting for the lock", async || {
-        let waiting: i64 = sqlx::query_scalar(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        )
-        .fetch_one(api.db.admin())
-        .await
-        .unwrap();
-        (waiting > 0).then_some(())
-    })
-    .await;
+    api.until_something_waits_for_a_lock().await;
 
     let mut idle = TcpStream::connect(api.addr()).await.unwrap();
     idle.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();

@@ -154,6 +154,21 @@ impl Api {
         .unwrap();
     }
 
+    /// Waits until a request of ours waits for a lock in the database.
+    pub async fn until_something_waits_for_a_lock(&self) {
+        eventually("a wait for a lock", async || {
+            let waiting: bool = sqlx::query_scalar(
+                "select exists (select from pg_stat_activity
+                                where wait_event_type = 'Lock' and datname = current_database())",
+            )
+            .fetch_one(self.db.admin())
+            .await
+            .unwrap();
+            waiting.then_some(())
+        })
+        .await;
+    }
+
     /// A number that the database knows.
     pub async fn count(&self, sql: &'static str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(self.db.pool()).await.unwrap()
@@ -177,9 +192,9 @@ pub fn genres(name: &str) -> Value {
 pub fn genres_but(changes: &Value) -> Value {
     let mut pipeline = genres("genres");
     for (field, value) in changes.as_object().unwrap() {
-        match value {
-            Value::Null => drop(pipeline.as_object_mut().unwrap().remove(field)),
-            value => pipeline[field] = value.clone(),
+        pipeline[field] = value.clone();
+        if value.is_null() {
+            pipeline.as_object_mut().unwrap().remove(field);
         }
     }
     pipeline

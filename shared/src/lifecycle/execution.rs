@@ -9,9 +9,9 @@ use sqlx::PgConnection;
 
 use super::{Cause, LifecycleError, change, enqueue, lock};
 use crate::{
-    domain::{Command, ErrorClass, Pipeline, Run, RunId, RunStatus, Status},
+    domain::{Command, ErrorClass, Pipeline, PipelineId, Run, RunId, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
-    store::{queue, runs},
+    store::{horizon, queue, runs, state},
 };
 
 /// A job in the hands of a worker.
@@ -61,6 +61,7 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
     match pipeline.status {
         Status::RunRequested => {
             runs::begin(tx, run.id, start).await?;
+            settle_debts(tx, pipeline.id, &start.debts).await?;
             let reason = if run.started_at.is_some() { "resumed by a worker" } else { "begun by a worker" };
             change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
             Ok(Step::GoesOn)
@@ -69,6 +70,21 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
         Status::PauseRequested => rest(tx, job, &pipeline, run.id).await,
         Status::Idle | Status::Paused | Status::Failed => Ok(Step::Dropped),
     }
+}
+
+/// Notes what the run reads again, and what it leaves to be read again. Together with its start: a run that does not
+/// begin has settled nothing.
+async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, debts: &runs::Debts) -> Result<(), LifecycleError> {
+    if debts.settled {
+        horizon::settle(tx, pipeline).await?;
+    }
+    if let Some(checkpoint) = &debts.rewind {
+        state::rewind(tx, pipeline, checkpoint).await?;
+    }
+    if let Some(reread) = debts.incurred {
+        horizon::owe(tx, pipeline, reread).await?;
+    }
+    Ok(())
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself.
@@ -157,9 +173,12 @@ pub async fn retry(
     class: ErrorClass,
     error: &str,
 ) -> Result<Step, LifecycleError> {
-    runs::note_failure(tx, job.batch.run_id, class, error).await?;
     let batch = BatchJob { attempt: job.batch.attempt + 1, ..job.batch.clone() };
-    put_back(tx, job, &batch, delay).await
+    let step = put_back(tx, job, &batch, delay).await?;
+    if step == Step::GoesOn {
+        runs::note_failure(tx, job.batch.run_id, class, error).await?;
+    }
+    Ok(step)
 }
 
 /// Returns the job to the queue as it is, because this worker cannot go on with it now.

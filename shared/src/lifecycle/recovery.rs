@@ -3,21 +3,25 @@
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use super::{Cause, LifecycleError, enqueue};
+use super::{Cause, LifecycleError, change, enqueue};
 use crate::{
-    domain::{PipelineId, Status, Trigger},
-    store::pipelines,
+    domain::{Command, PipelineId, Status, Trigger},
+    store::{pipelines, runs},
 };
 
 /// Gives a run and a job to every active pipeline that has none: one whose job was lost, or one whose status somebody
-/// set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once.
+/// set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once,
+/// and a pipeline that cannot be helped does not keep the others from it.
 pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
     let mut connection = db.acquire().await?;
     let stranded = pipelines::stranded(&mut connection).await?;
     drop(connection);
     let mut recovered = 0;
     for pipeline in stranded {
-        recovered += usize::from(recover_one(db, pipeline).await?);
+        match recover_one(db, pipeline).await {
+            Ok(needed_it) => recovered += usize::from(needed_it),
+            Err(error) => tracing::error!(pipeline_id = %pipeline, error = %error, "a pipeline was not recovered"),
+        }
     }
     Ok(recovered)
 }
@@ -32,6 +36,11 @@ async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError
     }
     let correlation_id = Uuid::now_v7().to_string();
     let cause = Cause { actor: "recovery", correlation_id: &correlation_id };
+    if !pipeline.draft.enabled && runs::find_active(&mut tx, id).await?.is_none() {
+        change(&mut tx, &pipeline, Command::Cancel, None, "disabled", cause).await?;
+        tx.commit().await?;
+        return Ok(true);
+    }
     let run = enqueue::ensure_run(&mut tx, &pipeline, Trigger::Recovery, cause).await?;
     tx.commit().await?;
     tracing::warn!(

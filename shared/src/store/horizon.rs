@@ -20,6 +20,8 @@ pub struct Horizon {
     pub upper_text: String,
     /// Start of the oldest open transaction.
     pub oldest: Option<DateTime<Utc>>,
+    /// Whether transactions are prepared: nobody knows when they began.
+    pub prepared: bool,
     /// Oldest and newest start of long readers that the horizon passes.
     pub passed: Option<(DateTime<Utc>, DateTime<Utc>)>,
 }
@@ -57,6 +59,7 @@ pub async fn look(
         )
         select b.upper as "upper!", b.upper::text as "upper_text!",
                (select min(xact_start) from other) as oldest,
+               exists (select from pg_prepared_xacts where database = current_database()) as "prepared!",
                (select min(xact_start) from other where passed and xact_start < b.upper) as passed_from,
                (select max(xact_start) from other where passed and xact_start < b.upper) as passed_to
         from bound b
@@ -71,6 +74,7 @@ pub async fn look(
         upper: row.upper,
         upper_text: row.upper_text,
         oldest: row.oldest,
+        prepared: row.prepared,
         passed: row.passed_from.zip(row.passed_to),
     })
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
 
+use super::horizon::Reread;
 use crate::domain::{
     Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger,
 };
@@ -307,6 +308,19 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+    /// What was owed and is read now, and what is owed from now on.
+    pub debts: Debts,
+}
+
+/// How a run's start changes what its pipeline must read again.
+#[derive(Debug, Default)]
+pub struct Debts {
+    /// Nothing of what was owed is owed any more.
+    pub settled: bool,
+    /// The pipeline's checkpoint moves back to here.
+    pub rewind: Option<Checkpoint>,
+    /// What must be read again by a later run.
+    pub incurred: Option<Reread>,
 }
 
 /// Adds rows that were written besides the pages.

@@ -12,6 +12,8 @@ pub enum Event {
     Comment,
     /// A transition with its id.
     Transition(i64, Value),
+    /// How far a run is.
+    Progress(Value),
 }
 
 /// An open stream.
@@ -47,7 +49,21 @@ impl Events {
             loop {
                 match self.next().await {
                     Some(Event::Transition(id, data)) => return (id, data),
-                    Some(Event::Comment) => {}
+                    Some(Event::Comment | Event::Progress(_)) => {}
+                    None => panic!("the stream has ended"),
+                }
+            }
+        })
+        .await
+    }
+
+    /// The next progress.
+    pub async fn progress(&mut self) -> Value {
+        within(SOON, async {
+            loop {
+                match self.next().await {
+                    Some(Event::Progress(data)) => return data,
+                    Some(Event::Comment | Event::Transition(..)) => {}
                     None => panic!("the stream has ended"),
                 }
             }
@@ -73,6 +89,10 @@ fn parse(block: &str) -> Event {
             let data: Value = serde_json::from_str(field("data:").unwrap()).unwrap();
             assert_eq!(data["id"], id, "the event's id is the transition's");
             Event::Transition(id, data)
+        }
+        Some("progress") => {
+            assert_eq!(field("id:"), None, "progress is not resumed");
+            Event::Progress(serde_json::from_str(field("data:").unwrap()).unwrap())
         }
         Some(other) => panic!("there is no event `{other}`"),
         None => Event::Comment,

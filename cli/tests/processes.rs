@@ -1,0 +1,173 @@
+//! The `vitrina` command as a person uses it: real processes, real signals, a PostgreSQL of its own.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use std::{
+    fs::Permissions,
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const READY_WITHIN: Duration = Duration::from_secs(120);
+const STOPS_WITHIN: Duration = Duration::from_secs(30);
+
+fn vitrina() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vitrina"));
+    command.env_remove("DATABASE_URL").env_remove("VITRINA_ADDR").stdin(Stdio::null());
+    command
+}
+
+/// A directory that the server's account may enter, whoever we are.
+fn place() -> TempDir {
+    tempfile::Builder::new().permissions(Permissions::from_mode(0o711)).tempdir().unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// `vitrina up`, killed when the test ends whatever happens.
+struct Up {
+    process: Child,
+    base: String,
+}
+
+impl Up {
+    async fn start(data_dir: &Path) -> Self {
+        let port = free_port();
+        let process = vitrina()
+            .args(["up", "--addr", &format!("127.0.0.1:{port}"), "--data-dir"])
+            .arg(data_dir)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut up = Self { process, base: format!("http://127.0.0.1:{port}") };
+        let deadline = Instant::now() + READY_WITHIN;
+        while reqwest::get(format!("{}/ready", up.base)).await.map_or(0, |answer| answer.status().as_u16()) != 200 {
+            assert!(up.process.try_wait().unwrap().is_none(), "vitrina up ended before it was ready");
+            assert!(Instant::now() < deadline, "vitrina up is not ready in time");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        up
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    async fn wait(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + STOPS_WITHIN;
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < deadline, "vitrina up does not stop");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            // In order, so that the embedded server goes too.
+            let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
+            let _ = self.process.wait();
+        }
+    }
+}
+
+#[tokio::test]
+async fn up_comes_back_after_kill_9_with_everything_it_had() {
+    let directory = place();
+    let data_dir = directory.path().join("data");
+    let mut up = Up::start(&data_dir).await;
+    let pipelines = format!("{}/api/v1/pipelines", up.base);
+    let pipeline = json!({
+        "name": "numbers", "mode": "full", "target_table": "analytics.genre_dim",
+        "source_query": "select gen_random_uuid() as genre_id, n::text as name, now() as modified from generate_series(1, 3) n",
+    });
+    let created = reqwest::Client::new().post(&pipelines).json(&pipeline).send().await.unwrap();
+    assert_eq!(created.status(), 201, "{}", created.text().await.unwrap());
+
+    up.signal(Signal::KILL);
+    up.wait().await;
+    let mut up = Up::start(&data_dir).await;
+    let found: Value =
+        reqwest::get(format!("{}/api/v1/pipelines/numbers", up.base)).await.unwrap().json().await.unwrap();
+    assert_eq!(found["status"], "IDLE");
+
+    up.signal(Signal::TERM);
+    assert_eq!(up.wait().await, Some(0), "SIGTERM ends vitrina up in order");
+    assert!(!data_dir.join("postgres/postmaster.pid").exists(), "the embedded server stops with us");
+}
+
+#[tokio::test]
+async fn the_demo_ends_with_every_mart_equal_to_its_source() {
+    let directory = place();
+    let output = run(vitrina()
+        .args(["demo", "--films", "500", "--ratings", "2000", "--json", "--data-dir"])
+        .arg(directory.path()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["ok"], true, "{text}");
+    assert_eq!(output.status.code(), Some(0));
+    let names: Vec<_> = last["pipelines"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["genre_dim", "film_dim", "film_rating_agg"]);
+    assert!(last["pipelines"].as_array().unwrap().iter().all(|one| one["reconciled"] == true));
+    assert_eq!(last["pipelines"][1]["rows_written"], 500);
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().unwrap()
+}
+
+fn complaint(command: &mut Command) -> (Option<i32>, String) {
+    let output = run(command);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_what_there_is() {
+    let (code, text) = complaint(vitrina().arg("fly"));
+    assert_eq!(code, Some(2));
+    assert!(text.contains("unrecognized subcommand 'fly'"), "{text}");
+}
+
+#[test]
+fn every_wrong_variable_is_named_at_once() {
+    let (code, text) = complaint(
+        vitrina().arg("api").env("VITRINA_ADDR", "0.0.0.0:8080").env("VITRINA_MAX_IN_FLIGHT", "many").current_dir("/"),
+    );
+    assert_eq!(code, Some(1));
+    for variable in ["DATABASE_URL", "VITRINA_TOKENS", "VITRINA_MAX_IN_FLIGHT"] {
+        assert!(text.contains(variable), "{variable} is not in: {text}");
+    }
+}
+
+#[test]
+fn a_database_that_does_not_answer_is_a_sentence() {
+    let (code, text) = complaint(
+        vitrina().arg("migrate").env("DATABASE_URL", format!("postgres://nobody:secret@127.0.0.1:{}/x", free_port())),
+    );
+    assert_eq!(code, Some(1));
+    assert!(text.contains("error:") && !text.contains("secret"), "{text}");
+}
+
+#[test]
+fn a_taken_port_is_an_error_that_names_it() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = holder.local_addr().unwrap();
+    let (code, text) = complaint(
+        vitrina().arg("api").env("DATABASE_URL", "postgres://a@127.0.0.1:1/x").env("VITRINA_ADDR", addr.to_string()),
+    );
+    assert_eq!(code, Some(1));
+    assert!(text.contains(&addr.to_string()) && text.contains("VITRINA_ADDR"), "{text}");
+}
