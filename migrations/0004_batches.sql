@@ -41,13 +41,15 @@ grant execute on function etl_page.run, etl_page.execute to vitrina_app;
 
 reset role;
 
--- A batch that may not commit any more: another worker has taken it over, or its run was ended.
--- The worker knows it by this code and drops the batch.
-create function etl.refuse_batch(reason text) returns void
+-- A batch that may not commit. The worker knows by the code what to do about it.
+--   VT001  another worker has taken it over
+--   VT002  its run was ended
+--   VT003  its page did not get further
+create function etl.refuse_batch(code text, reason text) returns void
     language plpgsql
 as $$
 begin
-    raise exception using errcode = 'VT001', message = reason;
+    raise exception using errcode = code, message = reason;
 end
 $$;
 
@@ -85,10 +87,15 @@ begin
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
     returning * into range;
     if not found then
-        perform etl.refuse_batch(format('batch %s was committed by another worker', batch_number));
+        perform etl.refuse_batch('VT001', format('batch %s was committed by another worker', batch_number));
     end if;
 
     select * into page from etl_page.run(statement, range.after, range.upper, page_size);
+    if page.more is null then
+        perform etl.refuse_batch('VT003', format(
+            'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
+            coalesce(range.after::text, 'the beginning')));
+    end if;
 
     -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.
     update etl.etl_runs r
@@ -96,14 +103,14 @@ begin
         rows_written = r.rows_written + page.rows_written,
         batches = r.batches + 1,
         checkpoint_to = case
-            when r.mode = 'incremental' and page.last is not null
+            when r.mode = 'incremental' and page.last[1] is not null
             then jsonb_build_object('key', page.last[1], 'id', page.last[2])
             else r.checkpoint_to
         end
     where r.id = batch_run and r.status = 'RUNNING'
     returning * into run;
     if not found then
-        perform etl.refuse_batch('the run was ended');
+        perform etl.refuse_batch('VT002', 'the run was ended');
     end if;
 
     goes_on := page.more
@@ -115,7 +122,8 @@ begin
         finished_at = case when not page.more then now() end
     where g.run_id = batch_run and g.range_no = batch_range;
 
-    if run.mode = 'incremental' and page.last is not null then
+    -- A page of NULL keys is before every key: there is no checkpoint yet.
+    if run.mode = 'incremental' and page.last[1] is not null then
         insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
         values (run.pipeline_id, page.last[1], page.last[2], batch_run, batch_number)
         on conflict (pipeline_id) do update
@@ -130,7 +138,7 @@ begin
         set status = 'Done', done_at = now(), lock_at = coalesce(j.lock_at, now())
         where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
         if not found then
-            perform etl.refuse_batch('the job was given to another worker');
+            perform etl.refuse_batch('VT001', 'the job was given to another worker');
         end if;
         insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
         select next_job, j.job_type,
@@ -155,4 +163,4 @@ end
 $$;
 
 comment on function etl.run_batch is
-    'Fence, page, counters, position, checkpoint and the chain''s next job, all or nothing. Raises VT001 where the batch is not ours any more';
+    'Fence, page, counters, position, checkpoint and the chain''s next job, all or nothing. Raises VT001, VT002 or VT003 where the batch may not commit';

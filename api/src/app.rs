@@ -43,12 +43,14 @@ impl App {
     /// Connects lazily: the API starts, and answers 503, while its database is away.
     pub fn new(config: ApiConfig, database: &DatabaseConfig, source: &SourceConfig, stop: CancellationToken) -> Self {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
+        // What a request waits for must not go on when nobody waits any more.
+        let timeout = format!("{}ms", config.request_timeout.as_millis());
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
         let sender = progress.clone();
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| hear(&noticed, &wake, &sender));
         Self {
-            db: database::pool(database, "vitrina-api"),
+            db: database::pool_with(database, "vitrina-api", &[("statement_timeout", timeout)]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,

@@ -250,7 +250,10 @@ impl Handler for Fallback {
             (_, ResBody::Error(error)) => error.brief.clone(),
             (_, _) => title.to_owned(),
         };
-        let kind = title.to_lowercase().replace(' ', "-");
+        let kind = match status {
+            StatusCode::NOT_FOUND => "no-route".to_owned(),
+            _ => title.to_lowercase().replace(' ', "-"),
+        };
         let problem = Problem::new(status)
             .kind(format!("urn:vitrina:problem:{kind}"))
             .detail(detail)

@@ -1,6 +1,6 @@
 //! Compares a mart with its source, row by row, on the server.
 
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::{AssertSqlSafe, Connection, PgPool};
 use vitrina_shared::{
     domain::PipelineRef,
     guard::{ParameterTypes, SourceSchemas},
@@ -33,13 +33,17 @@ pub async fn differing_rows(db: &PgPool, name: &str, schemas: &SourceSchemas) ->
               + (select count(*) from (table target except all table source) as extra)"
     );
     // A query that pages by itself gets one page without bounds.
-    Ok(sqlx::query_scalar(AssertSqlSafe(statement))
+    let mut tx = connection.begin_with("begin read only").await?;
+    sqlx::raw_sql("set local role vitrina_mart; set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
+    let differing = sqlx::query_scalar(AssertSqlSafe(statement))
         .bind(None::<String>)
         .bind(None::<String>)
         .bind("infinity")
         .bind(i64::MAX)
-        .fetch_one(db)
-        .await?)
+        .fetch_one(&mut *tx)
+        .await?;
+    tx.rollback().await?;
+    Ok(differing)
 }
 
 /// The query, with parameters where it pages by itself.

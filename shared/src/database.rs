@@ -14,11 +14,17 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
+    pool_with(config, application, &[])
+}
+
+/// Such a pool, whose sessions have further settings.
+pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[(&str, String)]) -> PgPool {
+    let session = session(config.url.connect_options(), application).options(settings.iter().cloned());
     PgPoolOptions::new()
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .acquire_slow_threshold(ACQUIRE_TIMEOUT)
-        .connect_lazy_with(session(config.url.connect_options(), application))
+        .connect_lazy_with(session)
 }
 
 /// What every session of ours has, whatever the server's defaults are.

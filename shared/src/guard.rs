@@ -94,6 +94,8 @@ pub enum Refusal {
     StrangeRelation { written: String },
     #[error("Unicode escapes (U&) are not accepted; write the character itself")]
     UnicodeEscape,
+    #[error("hexadecimal literals are not accepted; write the number, or a bytea as '\\x1f'::bytea")]
+    HexLiteral,
     #[error("the name {name} is longer than the 63 bytes that PostgreSQL keeps")]
     NameTooLong { name: String },
     #[error("{written} is not a parameter here; the placeholders are {}", Placeholder::LIST)]

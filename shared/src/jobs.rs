@@ -12,6 +12,9 @@ use crate::domain::{PipelineId, Position, RunId};
 /// The queue's name in `apalis.jobs`.
 pub const BATCH_QUEUE: &str = "vitrina:batches";
 
+/// How often a job may come back from a worker that died: one that kills its worker would kill them all.
+const MAX_RESCUES: usize = 10;
+
 /// One batch of one range of a run: the payload of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchJob {
@@ -72,6 +75,7 @@ pub async fn enqueue(tx: &mut PgConnection, job: &BatchJob) -> Result<String, En
     let task = TaskBuilder::new(serde_json::to_vec(&job)?)
         .task_id(TaskId::from_string(id.clone()))
         .run_at_timestamp(clock.already_due)
+        .max_attempts(MAX_RESCUES)
         .build();
     apalis_postgres::queries::push_tasks(tx, BATCH_QUEUE, vec![task]).await?;
     Ok(id)

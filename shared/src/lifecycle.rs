@@ -13,7 +13,7 @@ use sqlx::{PgConnection, PgPool};
 use crate::{
     domain::{Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger},
     jobs::EnqueueError,
-    store::{pipelines, runs, state, transitions},
+    store::{horizon, pipelines, runs, state, transitions},
 };
 
 pub use execution::give_up;
@@ -178,6 +178,7 @@ pub async fn reset(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Res
     let pipeline = lock(&mut tx, pipeline).await?;
     pipeline.status.apply(Command::Reset)?;
     state::forget(&mut tx, pipeline.id).await?;
+    horizon::settle(&mut tx, pipeline.id).await?;
     let status = change(&mut tx, &pipeline, Command::Reset, None, "checkpoint forgotten", cause).await?;
     tx.commit().await?;
     Ok(status)

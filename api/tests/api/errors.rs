@@ -67,7 +67,7 @@ async fn what_does_not_exist_is_404_on_every_route() {
 async fn a_path_that_no_route_has_is_404_and_a_wrong_method_405() {
     let api = Api::start().await;
     for path in ["/", "/nothing", "/api/v1", "/api/v1/nothing", "/api/v2/pipelines", "/api/v1/pipelines/a/b/c"] {
-        let problem = expect_problem(api.raw(Method::GET, path), 404, "not-found").await;
+        let problem = expect_problem(api.raw(Method::GET, path), 404, "no-route").await;
         assert_eq!(problem["detail"], "no route has this path; /docs lists them all");
     }
     for (method, path, allow) in [

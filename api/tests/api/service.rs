@@ -42,7 +42,7 @@ async fn metrics_count_answers_by_route_and_never_by_id() {
     let api = Api::start().await;
     let id = api.create_genres("genres").await["id"].as_str().unwrap().to_owned();
     api.show(&format!("/pipelines/{id}")).await;
-    expect_problem(api.raw(Method::GET, "/no/such/route"), 404, "not-found").await;
+    expect_problem(api.raw(Method::GET, "/no/such/route"), 404, "no-route").await;
     expect_problem(api.raw("BREW".parse().unwrap(), "/health"), 405, "method-not-allowed").await;
 
     let response = api.raw(Method::GET, "/metrics").send().await.unwrap();

@@ -205,6 +205,10 @@ impl PipelineDraft {
         if self.mode == Mode::Incremental && self.options.full_strategy.is_some() {
             problems.push(Problem::new("options.full_strategy", "only a pipeline in mode `full` has a full strategy"));
         }
+        if self.mode == Mode::Full && self.options.lookback_seconds.is_some() {
+            problems
+                .push(Problem::new("options.lookback_seconds", "a pipeline in mode `full` reads everything anyway"));
+        }
         problems
     }
 

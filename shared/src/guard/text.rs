@@ -161,7 +161,8 @@ fn code(token: &Token) -> Result<String, Refusal> {
         Token::SingleQuotedString(value) => Ok(quoted("", value)),
         Token::NationalStringLiteral(value) => Ok(quoted("n", value)),
         Token::SingleQuotedByteStringLiteral(value) => Ok(quoted("b", value)),
-        Token::HexStringLiteral(value) => Ok(quoted("x", value)),
+        // `0x1F` and `x'1F'` are the same to our reader and not to the server, whose versions differ too.
+        Token::HexStringLiteral(_) => Err(Refusal::HexLiteral),
         Token::UnicodeStringLiteral(_) => Err(Refusal::UnicodeEscape),
         Token::Placeholder(written) => Err(Refusal::PositionalParameter { written: written.clone() }),
         other => operator(other),

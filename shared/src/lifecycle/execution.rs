@@ -181,8 +181,14 @@ pub async fn retry(
     Ok(step)
 }
 
-/// Returns the job to the queue as it is, because this worker cannot go on with it now.
+/// Returns the job to the queue as it is, because this worker cannot go on with it now. Whoever wants the run to rest
+/// does not wait until somebody can.
 pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) -> Result<Step, LifecycleError> {
+    if let Some((pipeline, run)) = current(tx, job).await?
+        && pipeline.status == Status::PauseRequested
+    {
+        return rest(tx, job, &pipeline, run.id).await;
+    }
     put_back(tx, job, &job.batch, delay).await
 }
 

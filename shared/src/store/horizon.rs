@@ -47,7 +47,7 @@ pub async fn look(
             from pg_stat_activity a
             where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null
               and a.backend_type in ('client backend', 'background worker')
-              and not (a.application_name like 'vitrina-%' and a.usename = session_user)
+              and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
         ),
         bound as (
             select least(
@@ -177,7 +177,7 @@ pub async fn late_starters(
         from pg_stat_activity a
         where a.datname = current_database() and a.pid <> pg_backend_pid()
           and a.backend_type in ('client backend', 'background worker')
-          and not (a.application_name like 'vitrina-%' and a.usename = session_user)
+          and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
           and a.xact_start < (select min(upper::timestamptz) from etl.etl_run_ranges where run_id = $1)
         "#,
         run as RunId,

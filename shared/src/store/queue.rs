@@ -70,9 +70,19 @@ pub async fn put_back(
 
 /// Marks the worker alive. Whether it is registered at all.
 pub async fn heartbeat(connection: &mut PgConnection, worker: &str) -> sqlx::Result<bool> {
-    let seen =
-        sqlx::query!("update apalis.workers set last_seen = now() where id = $1", worker).execute(connection).await?;
+    let seen = sqlx::query!(
+        "update apalis.workers set last_seen = now(), started_at = coalesce(started_at, now()) where id = $1",
+        worker,
+    )
+    .execute(connection)
+    .await?;
     Ok(seen.rows_affected() == 1)
+}
+
+/// Marks the worker gone: it is listed no more, and whatever it still holds is rescued at once.
+pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Result<()> {
+    sqlx::query!("update apalis.workers set last_seen = 'epoch' where id = $1", worker).execute(connection).await?;
+    Ok(())
 }
 
 /// Returns the jobs of workers that have been silent for `dead_after` to the queue. Returns how many.

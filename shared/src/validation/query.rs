@@ -49,10 +49,7 @@ pub(super) fn paging_problem(draft: &PipelineDraft, reader: &Reader) -> Option<S
     if !missing.is_empty() {
         return Some(format!("a query that pages by itself needs all placeholders: {} missing", missing.join(", ")));
     }
-    let key = draft.incremental_key.as_deref();
-    let by_time =
-        reader.columns.iter().any(|column| key == Some(&column.name) && column.type_name == "timestamp with time zone");
-    (!by_time).then(|| {
+    (!walks_by_time(draft, &reader.columns)).then(|| {
         "a query that pages by itself walks by a column of type timestamp with time zone: \
          only for that can Vitrina tell which rows are settled"
             .to_owned()
@@ -65,12 +62,22 @@ pub(super) fn key_problems(draft: &PipelineDraft, columns: &[SourceColumn]) -> V
         return Vec::new();
     }
     let keys = [("incremental_key", &draft.incremental_key), ("incremental_id_key", &draft.incremental_id_key)];
-    keys.into_iter()
-        .filter_map(|(field, key)| {
-            let message = key_problem(draft, key.as_deref()?, columns)?;
-            Some(Problem::new(field, message))
-        })
-        .collect()
+    let of_keys = keys.into_iter().filter_map(|(field, key)| {
+        let message = key_problem(draft, key.as_deref()?, columns)?;
+        Some(Problem::new(field, message))
+    });
+    of_keys.chain(lookback_problem(draft, columns)).collect()
+}
+
+fn lookback_problem(draft: &PipelineDraft, columns: &[SourceColumn]) -> Option<Problem> {
+    draft.options.lookback_seconds?;
+    let message = "seconds can be looked back only by an incremental_key of type timestamp with time zone";
+    (!walks_by_time(draft, columns)).then(|| Problem::new("options.lookback_seconds", message))
+}
+
+fn walks_by_time(draft: &PipelineDraft, columns: &[SourceColumn]) -> bool {
+    let key = draft.incremental_key.as_deref();
+    columns.iter().any(|column| key == Some(&column.name) && column.type_name == "timestamp with time zone")
 }
 
 fn key_problem(draft: &PipelineDraft, key: &str, columns: &[SourceColumn]) -> Option<String> {
@@ -86,8 +93,8 @@ fn key_problem(draft: &PipelineDraft, key: &str, columns: &[SourceColumn]) -> Op
     }
     (column.nullable == Some(true) && draft.options.null_keys.is_none()).then(|| {
         format!(
-            "column `{key}` may be NULL and no page would reach such a row: add a condition, declare the column \
-             not null, or set options.null_keys to `error` or `first`"
+            "column `{key}` may be NULL and no page would reach such a row: declare the column not null, or set \
+             options.null_keys to `error` (a run with such rows fails) or `first` (they are read first)"
         )
     })
 }

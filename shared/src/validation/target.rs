@@ -69,6 +69,9 @@ pub(super) async fn mismatches(
         .filter(|key| !source.iter().any(|column| &column.name == *key))
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
+    if let TargetName::Index(_) = &target {
+        problems.push(Problem::new(field, "this version does not write indexes yet: choose a table of `analytics`"));
+    }
     if let TargetName::Mart(table) = &target {
         let own = self::problems(connection, &target, &entry.key).await?;
         problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
