@@ -5,17 +5,21 @@ use std::time::Duration;
 use rand::RngExt;
 use vitrina_shared::{database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError};
 
-/// The SQLSTATE with which the database refuses a batch that is not ours any more.
-const REFUSED: &str = "VT001";
+/// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
+const TAKEN_OVER: &str = "VT001";
+const RUN_ENDED: &str = "VT002";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
 /// Why a batch was not committed.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// Another worker committed it, or its run was ended.
+    /// Another worker has it.
     #[error("{0}")]
-    Refused(String),
+    TakenOver(String),
+    /// Its run was ended.
+    #[error("{0}")]
+    RunEnded(String),
     /// The home database is away. That is nobody's failed attempt.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
@@ -56,7 +60,7 @@ impl BatchError {
     /// Decides what follows, after `attempt` attempts that failed before.
     pub fn verdict(&self, attempt: u32) -> Verdict {
         match self {
-            Self::Refused(_) => Verdict::Drop,
+            Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
             Self::Away(_) => Verdict::WaitForDatabase,
             Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
             Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
@@ -83,8 +87,10 @@ impl From<sqlx::Error> for BatchError {
             return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
         };
         let code = server.code().unwrap_or_default();
-        if code == REFUSED {
-            return Self::Refused(server.message().to_owned());
+        match &*code {
+            TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
+            RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
+            _ => {}
         }
         Self::Failed { class: classify(&code), message: explain(server, &code) }
     }
@@ -102,6 +108,7 @@ fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
         "21000" => {
             "the query returns several rows for one key of the target: make the key unique in the query".to_owned()
         }
+        "VT003" => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", error.message()),
     }
 }
@@ -110,7 +117,7 @@ impl From<LifecycleError> for BatchError {
     fn from(error: LifecycleError) -> Self {
         match error {
             LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
-            LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::Refused(error.to_string()),
+            LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
             LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } | LifecycleError::Enqueue(_) => {
                 Self::fatal(error.to_string())
             }
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn a_fatal_error_is_never_retried_and_a_refused_batch_is_forgotten() {
         assert_eq!(BatchError::fatal("no such column").verdict(0), Verdict::GiveUp(ErrorClass::Fatal));
-        assert_eq!(BatchError::Refused("taken".to_owned()).verdict(0), Verdict::Drop);
+        assert_eq!(BatchError::TakenOver("taken".to_owned()).verdict(0), Verdict::Drop);
     }
 
     #[test]

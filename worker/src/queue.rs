@@ -4,6 +4,7 @@
 //! What we do ourselves, because its way would lose or repeat work: wake-ups (`wake`), finishing and retrying jobs (in
 //! the batch's own transaction), heartbeats and rescue (`maintenance`).
 
+mod payload;
 mod wake;
 
 use std::{sync::Arc, time::Duration};
@@ -15,7 +16,7 @@ use sqlx::PgPool;
 use tokio::sync::watch;
 use vitrina_shared::jobs::BATCH_QUEUE;
 
-use self::wake::Wake;
+use self::{payload::Payload, wake::Wake};
 use crate::{environment::Environment, jobs::execute_batch};
 
 /// How the queue is read.
@@ -46,7 +47,7 @@ pub async fn run(
         .persist_results(false)
         .lock_tasks(false);
     let backend: PostgresStorage<Value> = PostgresStorage::new(control).with_config(config);
-    let backend = backend.poll_with_strategy(Wake::new(wakeups)).poll_with_interval(options.poll);
+    let backend = backend.with_codec(Payload).poll_with_strategy(Wake::new(wakeups)).poll_with_interval(options.poll);
     let stop = env.stop.clone();
     let worker =
         WorkerBuilder::new(env.name.as_str()).backend(backend).data(env).concurrency(options.concurrency).build(handle);

@@ -4,13 +4,16 @@ use std::{sync::Arc, time::Duration};
 
 use rand::RngExt;
 use sqlx::PgPool;
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
     database,
     guard::SourceSchemas,
-    metrics, notify,
+    metrics, notify, store,
     store::queue::JOBS_CHANNEL,
 };
 
@@ -22,6 +25,9 @@ use crate::{
 
 /// How long batches in hand may take to end when the worker stops.
 const DRAIN: Duration = Duration::from_secs(30);
+
+/// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
+const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
 /// A worker, ready to run.
 pub struct Worker {
@@ -46,7 +52,7 @@ impl Worker {
             max_connections: u32::try_from(connections).unwrap_or(u32::MAX),
         };
         Self {
-            batches: database::pool(&sized(config.concurrency + 2), "vitrina-worker"),
+            batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_LIMITS.map(owned)),
             control: database::pool(&sized(4), "vitrina-worker-control"),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
@@ -68,7 +74,7 @@ impl Worker {
                     tracing::warn!(worker = name, error = %error, failures, "the worker starts anew");
                     let pause = Duration::from_millis(100).saturating_mul(1 << failures.min(6));
                     tokio::select! {
-                        () = tokio::time::sleep(pause) => {}
+                        () = sleep(pause) => {}
                         () = self.stop.cancelled() => {}
                     }
                 }
@@ -100,16 +106,47 @@ impl Worker {
         };
         tokio::spawn(maintenance::run(self.control.clone(), env.clone(), self.config.heartbeat, life));
         tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
-        let running = queue::run(&self.control, env, wakeups, &options);
-        tokio::pin!(running);
-        tokio::select! {
-            ended = &mut running => ended.map_err(|error| error.to_string()),
-            () = self.stop.cancelled() => match timeout(DRAIN, running).await {
-                Ok(ended) => ended.map_err(|error| error.to_string()),
-                Err(_) => Err("batches did not end in time; others will take them over".to_owned()),
-            },
+        let outcome = tokio::select! {
+            ended = queue::run(&self.control, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
+            () = self.drained(&env) => Ok(()),
+        };
+        if self.stop.is_cancelled() {
+            self.hand_over(name).await;
+        }
+        outcome
+    }
+
+    /// Waits for the stop token, then for the batches in hand. apalis waits for them too, but for ever if they are many.
+    async fn drained(&self, env: &Environment) {
+        self.stop.cancelled().await;
+        let deadline = Instant::now() + DRAIN;
+        while Instant::now() < deadline {
+            sleep(Duration::from_millis(50)).await;
+            if env.working().is_empty() {
+                return;
+            }
+        }
+        tracing::warn!(worker = env.name, "batches did not end in time; others will take them over");
+    }
+
+    /// Gives jobs that were fetched and not begun back to the queue.
+    async fn hand_over(&self, name: &str) {
+        let handed = async {
+            let mut connection = self.control.acquire().await?;
+            if store::queue::release_forgotten(&mut connection, name, &[], Duration::ZERO).await? > 0 {
+                store::queue::announce(&mut connection).await?;
+            }
+            store::queue::sign_off(&mut connection, name).await?;
+            Ok::<_, sqlx::Error>(())
+        };
+        if let Err(error) = handed.await {
+            tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
         }
     }
+}
+
+fn owned((name, value): (&'static str, &str)) -> (&'static str, String) {
+    (name, value.to_owned())
 }
 
 /// Passes wake-ups on, so that timers can wake the queue too.

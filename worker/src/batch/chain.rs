@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     jobs,
     lifecycle::execution::{HeldJob, Step},
-    metrics::{BATCH_DURATION, BATCHES, ROWS_READ, ROWS_WRITTEN},
+    metrics::{BATCH_DURATION, BATCH_PHASE, BATCHES, ROWS_READ, ROWS_WRITTEN},
     progress::{self, Progress, pace},
     store::runs::{self, BatchCall, BatchOutcome},
 };
@@ -28,10 +28,13 @@ const STREAK: Duration = Duration::from_secs(1);
 
 /// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
+    let opened = Instant::now();
     let plan = match open(env, job).await? {
         Opened::Go(plan) => plan,
         Opened::Done(step) => return Ok(step),
     };
+    tracing::Span::current().record("pipeline", &plan.pipeline);
+    observe_phase(&plan, "open", opened.elapsed());
     let begun = Instant::now();
     let mut told = begun;
     let mut connection = env.db.acquire().await?;
@@ -79,10 +82,16 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     }
 }
 
+/// Notes how long a part of the work took: `open`, `page` or `close`.
+pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
+    metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase).record(took.as_secs_f64());
+}
+
 fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
     let pipeline = || plan.pipeline.clone();
     metrics::counter!(BATCHES, "pipeline" => pipeline(), "result" => "committed").increment(1);
     metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline()).record(took.as_secs_f64());
+    observe_phase(plan, "page", took);
     metrics::counter!(ROWS_READ, "pipeline" => pipeline()).increment(outcome.rows_read.unsigned_abs());
     metrics::counter!(ROWS_WRITTEN, "pipeline" => pipeline(), "sink" => "postgres")
         .increment(outcome.rows_written.unsigned_abs());

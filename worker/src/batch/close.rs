@@ -1,5 +1,7 @@
 //! After the last batch in a worker's hands: what the pipeline's status becomes.
 
+use std::time::Instant;
+
 use sqlx::{Acquire, PgConnection};
 use vitrina_shared::{
     domain::Run,
@@ -7,11 +9,12 @@ use vitrina_shared::{
     metrics::{RUN_DURATION, RUNS},
     store::{
         horizon::{self, Reread},
-        runs, swaps,
+        pipelines, runs, swaps,
     },
 };
 
 use super::{
+    chain::observe_phase,
     plan::{Bound, Plan},
     pushdown::Completion,
 };
@@ -19,16 +22,25 @@ use crate::{environment::Environment, error::BatchError};
 
 /// Finishes, pauses or goes on, in one transaction with the job.
 pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Result<Step, BatchError> {
+    let begun = Instant::now();
     let mut connection = env.db.acquire().await?;
     let mut tx = connection.begin().await?;
-    if runs::is_walked(&mut tx, job.batch.run_id).await? {
-        complete(&mut tx, job, plan).await?;
+    let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
+    let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
+    // From here on others wait: the pipeline's row first, then the run's, as everywhere.
+    pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
+    if walked && plan.bound == Bound::Clock {
+        owe_late_starters(&mut tx, job).await?;
+    }
+    if written > 0 {
+        runs::add_written(&mut tx, job.batch.run_id, written).await?;
     }
     let step = execution::conclude(&mut tx, job).await?;
     if step == Step::Dropped {
         return Ok(step);
     }
     tx.commit().await?;
+    observe_phase(plan, "close", begun.elapsed());
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(run) = runs::find(&mut connection, job.batch.run_id).await? {
@@ -38,37 +50,34 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Resu
     Ok(step)
 }
 
-/// What a run does between its last page and its end. The pipeline is not locked yet, so nobody waits for this.
-async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
+/// What a run does to its target between its last page and its end. Returns how many rows it wrote.
+async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
     match &plan.completion {
-        Some(Completion::Sweep { count, delete }) => sweep(tx, job, count, delete).await?,
-        Some(Completion::Swap { gathered_in, replace, .. }) => swap(tx, job, gathered_in, replace).await?,
-        None => {}
+        Some(Completion::Sweep { count, delete }) => sweep(tx, job, count.as_deref(), delete).await,
+        Some(Completion::Swap { gathered_in, replace, .. }) => swap(tx, gathered_in, replace).await,
+        None => Ok(0),
     }
-    if plan.bound == Bound::Clock {
-        owe_late_starters(tx, job).await?;
-    }
-    Ok(())
 }
 
 /// Removes rows that the query does not return any more. Pages walk by the key, so every key was read once: as many
 /// rows in the target as were read means that there are no others.
-async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: &str, delete: &str) -> Result<(), BatchError> {
-    let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(()) };
-    let (rows, _) = call(tx, count).await?;
-    if rows != run.rows_read {
-        let (_, removed) = call(tx, delete).await?;
-        tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
+async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: Option<&str>, delete: &str) -> Result<i64, BatchError> {
+    let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(0) };
+    if let Some(count) = count
+        && call(tx, count).await?.0 == run.rows_read
+    {
+        return Ok(0);
     }
-    Ok(())
+    let (_, removed) = call(tx, delete).await?;
+    tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
+    Ok(0)
 }
 
 /// Writes everything that was gathered, all at once.
-async fn swap(tx: &mut PgConnection, job: &HeldJob, gathered_in: &str, replace: &str) -> Result<(), BatchError> {
+async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result<i64, BatchError> {
     let (_, written) = call(tx, replace).await?;
-    runs::add_written(tx, job.batch.run_id, written).await?;
     swaps::remove(tx, gathered_in).await?;
-    Ok(())
+    Ok(written)
 }
 
 async fn call(tx: &mut PgConnection, statement: &str) -> Result<(i64, i64), sqlx::Error> {

@@ -1,6 +1,7 @@
 //! What a run reads and writes: made once from the run's inputs, checked like a new pipeline.
 
 use sqlx::PgPool;
+use tokio::sync::OnceCell;
 use vitrina_shared::{
     domain::{FullStrategy, Mode, PipelineDraft, RunId, TargetName},
     guard::{SourceColumn, SourceSchemas},
@@ -25,6 +26,15 @@ pub enum Bound {
     None,
 }
 
+/// Keys that are settled once these transactions have ended.
+#[derive(Debug)]
+pub struct Settling {
+    /// The greatest key.
+    pub greatest: Option<String>,
+    /// Who was writing when it was read.
+    pub writers: Vec<String>,
+}
+
 /// A column that a run walks by.
 #[derive(Debug, Clone)]
 pub struct WalkColumn {
@@ -47,6 +57,8 @@ pub struct Plan {
     pub bound: Bound,
     /// Tables and views that the query reads.
     pub relations: Vec<String>,
+    /// Whether NULL keys are read before all others.
+    pub nulls_first: bool,
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
     /// The statement of a page.
@@ -57,6 +69,8 @@ pub struct Plan {
     pub completion: Option<Completion>,
     /// The statement that finds the greatest key, for [`Bound::Writers`].
     pub greatest_key: Option<String>,
+    /// What [`Bound::Writers`] waits for, once it was looked up: a run that waits anew for whoever writes would never begin.
+    pub settling: OnceCell<Settling>,
     /// The statement that looks for rows no page would reach, where there may be any.
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
@@ -107,11 +121,13 @@ impl Plan {
         Self {
             pipeline: inputs.name.clone(),
             relations: reader.query.relations().iter().map(ToString::to_string).collect(),
+            nulls_first: page.nulls_first(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             page: page.statement(),
             page_size: i64::from(inputs.batch_size),
             completion: (inputs.mode == Mode::Full).then(|| page.completion()),
             greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
+            settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
             walk,

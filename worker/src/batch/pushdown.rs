@@ -33,8 +33,8 @@ pub(super) struct Page<'a> {
 pub enum Completion {
     /// The pages were written to the target; what the query does not return any more is removed.
     Sweep {
-        /// Counts the target's rows.
-        count: String,
+        /// Counts the target's rows; none where the query may repeat a key unnoticed, so that counts say nothing.
+        count: Option<String>,
         /// Removes the rows.
         delete: String,
     },
@@ -55,19 +55,46 @@ impl Page<'_> {
         let walk = self.walk_names("page");
         let last: Vec<_> = walk.iter().map(|name| format!("{name}::text")).collect();
         let newest: Vec<_> = walk.iter().map(|name| format!("{name} desc nulls last")).collect();
-        let more = if self.pages_itself() { "count(*) > 0" } else { "count(*) >= $4" };
         format!(
             "with page as materialized ({rows}),
             written as ({write})
-            select count(*), {written}, (select array[{last}] from page order by {newest} limit 1), {more}
+            select count(*), {written}, (select array[{last}]{then} from page order by {newest} limit 1), {more}
             from page",
             rows = self.rows(),
             write = self.write(),
             // Rows that are gathered count as written when they change the target.
             written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
             last = last.join(", "),
+            // In the middle of NULL keys the place to go on from afterwards is carried along.
+            then = if self.nulls_first() {
+                format!(" || case when {} is null then ($5)[3:4] end", walk[0])
+            } else {
+                String::new()
+            },
             newest = newest.join(", "),
+            more = self.more(),
         )
+    }
+
+    /// Whether there may be more rows after this page; null if the page did not get further.
+    fn more(&self) -> String {
+        if !self.pages_itself() {
+            return "count(*) >= $4".to_owned();
+        }
+        let names = self.walk_names("page");
+        let key = names.first().cloned().unwrap_or_default();
+        format!(
+            "case when bool_and({key} is not null and coalesce($5 is null or ({names}) > ({values}), true)) is false
+                  then null else count(*) > 0 end",
+            names = names.join(", "),
+            values = self.begin_values(),
+        )
+    }
+
+    /// The values of the row where the page begins, with their types.
+    fn begin_values(&self) -> String {
+        let typed = |(place, column): (usize, &WalkColumn)| format!("($5)[{}]::{}", place + 1, column.type_name);
+        self.walk.iter().enumerate().map(typed).collect::<Vec<_>>().join(", ")
     }
 
     fn pages_itself(&self) -> bool {
@@ -98,8 +125,10 @@ impl Page<'_> {
         self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
     }
 
-    fn nulls_first(&self) -> bool {
-        self.inputs.mode == Mode::Incremental && self.inputs.options.null_keys == Some(NullKeys::First)
+    /// Whether NULL keys are read before all others, in every run: they have no place after a checkpoint.
+    pub fn nulls_first(&self) -> bool {
+        let wanted = self.inputs.options.null_keys == Some(NullKeys::First);
+        wanted && self.inputs.mode == Mode::Incremental && !self.pages_itself()
     }
 
     /// The columns of the walk, of the given relation.
@@ -110,19 +139,20 @@ impl Page<'_> {
     /// The condition of being after the row where the page begins.
     fn after(&self) -> String {
         let names = self.walk_names("source").join(", ");
-        let values: Vec<_> =
-            self.walk.iter().enumerate().map(|(i, column)| format!("($5)[{}]::{}", i + 1, column.type_name)).collect();
-        let keyset = format!("($5 is null or ({names}) > ({values}))", values = values.join(", "));
+        let values = self.begin_values();
+        let keyset = format!("($5 is null or ({names}) > ({values}))");
         if !self.nulls_first() {
             return keyset;
         }
+        // Without a key the page begins among the NULL keys; the third and fourth value say where it goes on after them.
         let (key, id) = (&self.walk[0], &self.walk[1]);
-        let (key_name, id_name, id_type) = (quote(&key.name), quote(&id.name), &id.type_name);
+        let (key_name, id_name) = (quote(&key.name), quote(&id.name));
+        let (key_type, id_type) = (&key.type_name, &id.type_name);
         format!(
             "case when $5 is null then true
-                  when $1 is null then source.{key_name} is not null or source.{id_name} > $2::{id_type}
-                  else ({names}) > ({values}) end",
-            values = values.join(", "),
+                  when $1 is not null then ({names}) > ({values})
+                  when source.{key_name} is null then $2 is null or source.{id_name} > $2::{id_type}
+                  else ($5)[3] is null or ({names}) > (($5)[3]::{key_type}, ($5)[4]::{id_type}) end"
         )
     }
 
@@ -155,6 +185,11 @@ impl Page<'_> {
         self.reader.columns.iter().filter_map(|column| own(&column.name)).collect()
     }
 
+    /// Those of them that are not part of the key.
+    fn changing(&self) -> Vec<&TargetColumn> {
+        self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect()
+    }
+
     fn names(&self) -> String {
         self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
     }
@@ -165,7 +200,7 @@ impl Page<'_> {
 
     /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
     fn upsert(&self, rows: &str) -> String {
-        let changing: Vec<_> = self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect();
+        let changing = self.changing();
         format!(
             "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
             table = quote(self.table),
@@ -206,7 +241,8 @@ impl Page<'_> {
     fn sweep(&self) -> Completion {
         let table = quote(self.table);
         Completion::Sweep {
-            count: format!("select count(*), 0::bigint, null::text[], false from analytics.{table}"),
+            count: (!self.changing().is_empty())
+                .then(|| format!("select count(*), 0::bigint, null::text[], false from analytics.{table}")),
             delete: format!(
                 "with gone as (
                     delete from analytics.{table} as target
@@ -246,20 +282,27 @@ impl Page<'_> {
         }
     }
 
-    /// Finds the greatest key.
+    /// Finds the greatest key. Not by `max`, which not every type has.
     pub fn greatest_key(&self) -> String {
         let key = self.walk.first().map(|column| quote(&column.name)).unwrap_or_default();
-        format!("select 0::bigint, 0::bigint, array[max(source.{key})::text], false from ({}) as source", self.query(),)
+        format!(
+            "select 0::bigint, 0::bigint, (
+                select array[source.{key}::text] from ({query}) as source
+                where source.{key} is not null order by source.{key} desc limit 1
+            ), false",
+            query = self.query(),
+        )
     }
 
     /// Finds out whether there are rows that no page would reach, where the walk's columns may be NULL.
     pub fn unreachable(&self) -> Option<String> {
-        if self.pages_itself() || self.nulls_first() {
+        if self.pages_itself() {
             return None;
         }
         let nullable: Vec<_> = self
             .walk
             .iter()
+            .skip(usize::from(self.nulls_first()))
             .filter(|column| column.nullable != Some(false))
             .map(|column| format!("source.{} is null", quote(&column.name)))
             .collect();
@@ -290,7 +333,7 @@ fn update(columns: &[&TargetColumn]) -> String {
 
 fn comparable(relation: &str, column: &TargetColumn) -> String {
     let name = quote(&column.name);
-    if NOT_COMPARABLE.contains(&column.type_name.as_str()) {
+    if NOT_COMPARABLE.contains(&column.type_name.trim_end_matches("[]")) {
         format!("{relation}.{name}::text")
     } else {
         format!("{relation}.{name}")

@@ -10,13 +10,12 @@ use vitrina_shared::{
     metrics::HORIZON_LAG,
     store::{
         horizon::{self, Horizon, Reread},
-        runs::Start,
-        state,
+        runs::{Debts, Start},
     },
 };
 
 use super::{
-    plan::{Bound, Plan},
+    plan::{Bound, Plan, Settling},
     pushdown::Completion,
 };
 use crate::error::BatchError;
@@ -40,8 +39,17 @@ pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, B
         Bound::Clock => by_clock(&mut connection, run, plan).await?,
         Bound::Writers => by_writers(&mut connection, plan).await?,
     };
+    if plan.nulls_first {
+        start.after = nulls_again(run, start.after);
+    }
     start.rows_total = estimate(&mut connection, run, plan, &start).await;
     Ok(start)
+}
+
+/// Before the first NULL key, and after those where the run would have begun.
+fn nulls_again(run: &Run, after: Option<Position>) -> Option<Position> {
+    let then = after.or_else(|| run.checkpoint_from.as_ref().map(Position::after))?;
+    Some(Position([None, None].into_iter().chain(then.0).collect()))
 }
 
 /// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
@@ -78,41 +86,48 @@ async fn by_clock(connection: &mut PgConnection, run: &Run, plan: &Plan) -> Resu
     let mut after = checkpoint
         .filter(|_| plan.lookback_seconds > 0)
         .map(|key| key - TimeDelta::seconds(plan.lookback_seconds.into()));
-    let mut tx = connection.begin().await?;
-    if let Some(owed) = horizon::reread(&mut tx, run.pipeline_id).await?
+    let mut debts = Debts::default();
+    if let Some(owed) = horizon::reread(connection, run.pipeline_id).await?
+        && !horizon.prepared
         && horizon.oldest.is_none_or(|oldest| oldest > owed.once_past)
     {
-        horizon::settle(&mut tx, run.pipeline_id).await?;
+        debts.settled = true;
         if checkpoint.is_some_and(|key| key >= owed.from_key) {
-            state::rewind(&mut tx, run.pipeline_id, &Checkpoint { key: text(just_before(owed.from_key)), id: None })
-                .await?;
-            after = Some(after.map_or(just_before(owed.from_key), |key| key.min(just_before(owed.from_key))));
+            let from = just_before(owed.from_key);
+            debts.rewind = Some(Checkpoint { key: text(from), id: None });
+            after = Some(after.map_or(from, |key| key.min(from)));
         }
     }
-    if let Some((oldest, newest)) = horizon.passed {
-        horizon::owe(&mut tx, run.pipeline_id, Reread { from_key: oldest, once_past: newest }).await?;
-    }
-    tx.commit().await?;
+    debts.incurred = horizon.passed.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest });
     Ok(Start {
         upper: Some(horizon.upper_text),
         after: after.map(|key| Position(vec![Some(text(key)), None])),
         rows_total: None,
+        debts,
     })
 }
 
 /// Every key that was given out until now is settled once those who are writing now have ended.
 async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start, BatchError> {
-    let Some(statement) = &plan.greatest_key else { return Ok(Start::default()) };
-    let greatest = call(connection, statement, None).await?.1.and_then(|last| last.into_iter().next().flatten());
-    let writers = horizon::writers(connection, &plan.relations).await?;
+    let Settling { greatest, writers } = plan.settling.get_or_try_init(|| look_up_writers(connection, plan)).await?;
     let deadline = tokio::time::Instant::now() + WAIT_FOR_WRITERS;
-    while !writers.is_empty() && horizon::any_open(connection, &writers).await? {
+    while !writers.is_empty() && horizon::any_open(connection, writers).await? {
         if tokio::time::Instant::now() > deadline {
             return Err(BatchError::NotYet("a transaction is writing to the source"));
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    Ok(Start { upper: greatest, after: None, rows_total: None })
+    Ok(Start { upper: greatest.clone(), ..Start::default() })
+}
+
+/// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
+async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Settling, BatchError> {
+    let last = match &plan.greatest_key {
+        Some(statement) => call(connection, statement, None).await?.1,
+        None => None,
+    };
+    let writers = horizon::writers(connection, &plan.relations).await?;
+    Ok(Settling { greatest: last.and_then(|last| last.into_iter().next().flatten()), writers })
 }
 
 fn report(run: &Run, horizon: &Horizon) {

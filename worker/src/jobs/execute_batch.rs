@@ -47,13 +47,15 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
     );
     async {
         if env.stop.is_cancelled() {
-            settle(env, &job, &BatchError::NotYet("the worker is stopping")).await;
+            // Left where it is: whoever ends the worker gives all such jobs back at once.
             return;
         }
         let outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the batch panicked; the log has the place")));
-        if let Err(error) = outcome {
-            settle(env, &job, &error).await;
+        match outcome {
+            Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
+            Ok(Step::Dropped) => forget(env, &job).await,
+            Err(error) => settle(env, &job, &error).await,
         }
     }
     .instrument(span)
@@ -80,6 +82,13 @@ async fn discard(env: &Environment, id: &str, error: &serde_json::Error) {
     }
 }
 
+/// The run was ended before the job was taken up. Left alone, the job would come back again and again.
+async fn forget(env: &Environment, job: &HeldJob) {
+    if let Err(error) = drop_job(env, job).await {
+        tracing::warn!(job_id = job.id, error = %error, "the job could not be dropped; maintenance will release it");
+    }
+}
+
 /// Does what the error asks for. If even that fails, the job stays ours and is released by maintenance.
 async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
     let verdict = error.verdict(job.batch.attempt);
@@ -102,8 +111,10 @@ async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
 fn report(job: &HeldJob, error: &BatchError, verdict: &Verdict) {
     match verdict {
         Verdict::Drop => {
-            metrics::counter!(FENCED).increment(1);
-            tracing::warn!(job_id = job.id, batch = job.batch.batch, error = %error, "batch refused");
+            if matches!(error, BatchError::TakenOver(_)) {
+                metrics::counter!(FENCED).increment(1);
+            }
+            tracing::warn!(job_id = job.id, batch = job.batch.batch, error = %error, "batch dropped");
         }
         Verdict::WaitForDatabase => tracing::warn!(job_id = job.id, error = %error, "waiting for the database"),
         Verdict::Later(_) => tracing::debug!(job_id = job.id, error = %error, "job given back"),

@@ -1,0 +1,13 @@
+//! The engine on a real database: workers within this process, source and mart compared row by row.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod control;
+mod errors;
+mod interleavings;
+mod late_commits;
+mod modes;
+mod recovery;
+#[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
+mod support;
+mod swap;
+mod types;

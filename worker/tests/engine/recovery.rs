@@ -1,0 +1,113 @@
+//! What a crash leaves behind is brought back. Workers die here by being dropped in the middle of whatever they do.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use vitrina_shared::domain::{Mode, RunStatus};
+
+use crate::support::{ITEMS, World, eventually, items};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_worker_died_after_the_last_batch_is_closed_by_another() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 30)).await;
+    world.sql("insert into analytics.item values (999, 'stale', now())").await;
+    // Whoever wants to close the run waits for us.
+    world
+        .sql(
+            "create function public.hold() returns trigger language plpgsql as
+             'begin perform pg_advisory_xact_lock(4711); return new; end';
+             create trigger hold before insert on etl.etl_transitions for each row
+             when (new.to_status = 'IDLE') execute function public.hold()",
+        )
+        .await;
+    let mut holder = world.strangers(1).begin().await.unwrap();
+    sqlx::raw_sql("select pg_advisory_xact_lock(4711)").execute(&mut *holder).await.unwrap();
+
+    let first = world.worker(&[]);
+    let run = world.run(pipeline).await;
+    eventually("the last batch", || async {
+        let waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted and objid = 4711";
+        (world.number(waiting).await > 0).then_some(())
+    })
+    .await;
+    drop(first);
+    holder.rollback().await.unwrap();
+    assert_eq!(world.find(run).await.status, RunStatus::Running);
+
+    world.start_worker(&[]);
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written, run.batches), (100, 100, 4));
+    world.assert_same(ITEMS, "analytics.item").await;
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_survives_the_death_of_every_worker_it_meets() {
+    let mut world = World::new().await;
+    world.items(1, 30_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
+    let run = world.run(pipeline).await;
+    for _ in 0..6 {
+        let worker = world.worker(&[("VITRINA_HEARTBEAT_SECONDS", "0.1")]);
+        let before = world.find(run).await.batches;
+        eventually("some batches", || async {
+            let run = world.find(run).await;
+            (run.batches > before + 3 || run.status.is_final()).then_some(())
+        })
+        .await;
+        tokio::time::sleep(Duration::from_micros(rand::rng().random_range(0..20_000))).await;
+        drop(worker);
+    }
+    world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "0.1")]);
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written), (30_000, 30_000));
+    assert_eq!(run.batches, world.number("select max(next_batch) from etl.etl_run_ranges").await);
+    world.assert_same(ITEMS, "analytics.item").await;
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_job_was_lost_gets_another() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 30)).await;
+    let run = world.run(pipeline).await;
+    world.sql("delete from apalis.jobs").await;
+    world.start_worker(&[]);
+    world.succeeded(run).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_survives_that_all_its_connections_are_cut_again_and_again() {
+    let mut world = World::new().await;
+    world.items(1, 20_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
+    for _ in 0..2 {
+        world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "0.2")]);
+    }
+    let run = world.run(pipeline).await;
+    for _ in 0..8 {
+        let before = world.find(run).await.batches;
+        eventually("a batch", || async {
+            let run = world.find(run).await;
+            (run.batches > before || run.status.is_final()).then_some(())
+        })
+        .await;
+        world
+            .sql(
+                "select pg_terminate_backend(pid) from pg_stat_activity
+                 where datname = current_database() and application_name like 'vitrina-worker%'",
+            )
+            .await;
+    }
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written), (20_000, 20_000));
+    assert_eq!(run.batches, world.number("select max(next_batch) from etl.etl_run_ranges").await);
+    assert_eq!(run.attempts, 0, "a lost connection is nobody's failed attempt");
+    world.assert_same(ITEMS, "analytics.item").await;
+    world.assert_no_litter().await;
+}

@@ -1,0 +1,115 @@
+//! Workers that die, hang and come back: nothing is lost, nothing is written twice.
+
+use std::time::Duration;
+
+use rand::RngExt;
+use rustix::process::Signal;
+use vitrina_shared::domain::{Mode, PipelineId, RunId, Status};
+
+use crate::{
+    support::{ITEMS, World, draft, eventually, items},
+    worker_process::WorkerProcess,
+};
+
+/// Nothing was counted twice, and the mart equals the source.
+async fn assert_exactly_once(world: &World, run: RunId, rows: i64) {
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written), (rows, rows));
+    let batches = world.number("select max(next_batch) from etl.etl_run_ranges").await;
+    assert_eq!(run.batches, batches, "a batch was counted twice or not at all");
+    world.assert_same(ITEMS, "analytics.item").await;
+    world.assert_no_litter().await;
+}
+
+async fn progresses(world: &World, run: RunId, batches: i64) {
+    let before = world.find(run).await.batches;
+    eventually("progress", || async {
+        let run = world.find(run).await;
+        (run.batches >= before + batches || run.status.is_final()).then_some(())
+    })
+    .await;
+}
+
+/// Kills a worker `times` times while three of them write `rows` rows.
+async fn kill_again_and_again(mode: Mode, rows: i64, times: u32) {
+    let world = World::new().await;
+    world.items(1, rows).await;
+    let pipeline = world.pipeline(&items("items", mode, 80)).await;
+    let url = world.db.url();
+    let mut workers: Vec<_> = (0..3).map(|_| WorkerProcess::start(&url)).collect();
+    let run = world.run(pipeline).await;
+    let mut kills = 0;
+    for _ in 0..times {
+        progresses(&world, run, 1).await;
+        tokio::time::sleep(Duration::from_micros(rand::rng().random_range(0..60_000))).await;
+        if world.find(run).await.status.is_final() {
+            break;
+        }
+        // Two times out of three whoever works on it, else anybody.
+        let busy =
+            world.text("select split_part(lock_by, '-', -2) from apalis.jobs where status = 'Running' limit 1").await;
+        let busy = busy.and_then(|pid| workers.iter().position(|worker| worker.id().to_string() == pid));
+        let anybody = rand::rng().random_range(0..workers.len());
+        let victim = busy.filter(|_| rand::rng().random_range(0..3) > 0).unwrap_or(anybody);
+        workers[victim].kill();
+        kills += 1;
+        workers[victim] = WorkerProcess::start(&url);
+    }
+    assert!(kills * 3 >= times * 2, "the run was over after {kills} kills");
+    assert_exactly_once(&world, run, rows).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_kills_during_an_incremental_run_lose_and_repeat_nothing() {
+    kill_again_and_again(Mode::Incremental, 200_000, 30).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dozen_kills_during_a_full_run_lose_and_repeat_nothing() {
+    kill_again_and_again(Mode::Full, 80_000, 12).await;
+}
+
+/// A world whose one page takes about as long as the rows it reads are many.
+async fn slow_world() -> (World, PipelineId) {
+    let world = World::new().await;
+    world.items(1, 300).await;
+    let query = "select i.id, i.name, i.modified from content.item i
+                 where (select count(*) from generate_series(1, 30000) g where g <> i.id) > 0";
+    let pipeline = world.pipeline(&draft("slow", Mode::Incremental, query, "analytics.item", 20)).await;
+    (world, pipeline)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_worker_that_comes_back_drops_its_batch() {
+    let (world, pipeline) = slow_world().await;
+    let url = world.db.url();
+    let first = WorkerProcess::start(&url);
+    let run = world.run(pipeline).await;
+    progresses(&world, run, 2).await;
+    first.signal(Signal::STOP);
+    let _second = WorkerProcess::start(&url);
+    world.succeeded(run).await;
+    first.signal(Signal::CONT);
+    eventually("a refused batch", || async {
+        first.counter("vitrina_fenced_batches_total").await.filter(|fenced| *fenced >= 1.0)
+    })
+    .await;
+    assert_exactly_once(&world, run, 300).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminated_worker_ends_soon_and_its_run_goes_on_elsewhere() {
+    let (world, pipeline) = slow_world().await;
+    let url = world.db.url();
+    let mut first = WorkerProcess::start(&url);
+    let run = world.run(pipeline).await;
+    progresses(&world, run, 2).await;
+    let _second = WorkerProcess::start(&url);
+    first.signal(Signal::TERM);
+    assert!(first.ended(Duration::from_secs(10)).await.success());
+    assert!(!world.find(run).await.status.is_final(), "the run was over too soon to show anything");
+    assert_exactly_once(&world, run, 300).await;
+    let held = "select count(*) from etl.etl_transitions where reason like '%recover%'";
+    assert_eq!(world.number(held).await, 0, "nothing had to be rescued");
+    assert_eq!(world.show(pipeline).await.status, Status::Idle);
+}

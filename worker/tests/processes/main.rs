@@ -1,0 +1,10 @@
+//! Real worker processes that are killed, stopped and revived, and a server that is restarted under them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod cluster;
+mod crashes;
+mod restarts;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/support.rs"]
+mod support;
+mod worker_process;
