@@ -8,7 +8,7 @@ comment on schema etl_page is 'Vitrina: runs users'' queries with the rights of 
 
 set role vitrina_mart;
 
-create function etl_page.run(statement text, after text[], upper text, page_size bigint)
+create function etl_page.run(statement text, after text[], upper text, page_size bigint, by_time boolean default false)
     returns table (rows_read bigint, rows_written bigint, last text[], more boolean)
     language plpgsql
     security definer
@@ -16,12 +16,16 @@ create function etl_page.run(statement text, after text[], upper text, page_size
     set standard_conforming_strings = on
 as $$
 begin
-    return query execute statement using after[1], after[2], upper, page_size, after;
+    -- A timestamp arrives as such: read from text within the query it would be no constant, and «:after_key is null or …»
+    -- could not be decided when the query is planned.
+    return query execute statement using
+        case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
+        page_size, after, upper;
 end
 $$;
 
 comment on function etl_page.run is
-    'Executes the statement of one page, which was built from a guarded query. $1 and $2 are the first values of where the page begins, $3 its bound, $4 its size, $5 all values of where it begins';
+    'Executes the statement of one page, which was built from a guarded query. $1 and $2 are the key and id after which the page begins, $3 its bound, $4 its size; $5 and $6 are where it begins and its bound as text';
 
 create function etl_page.execute(statement text) returns void
     language plpgsql
@@ -61,6 +65,7 @@ create function etl.run_batch(
     worker text,
     statement text,
     page_size bigint,
+    by_time boolean,
     next_job text,
     keep boolean
 )
@@ -90,7 +95,7 @@ begin
         perform etl.refuse_batch('VT001', format('batch %s was committed by another worker', batch_number));
     end if;
 
-    select * into page from etl_page.run(statement, range.after, range.upper, page_size);
+    select * into page from etl_page.run(statement, range.after, range.upper, page_size, by_time);
     if page.more is null then
         perform etl.refuse_batch('VT003', format(
             'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
@@ -145,7 +150,9 @@ begin
                convert_to((convert_from(j.job, 'UTF8')::jsonb
                    || jsonb_build_object('batch', batch_number + 1, 'after', to_jsonb(page.last), 'attempt', 0,
                        'queued_us', case when not keep then (extract(epoch from clock_timestamp()) * 1000000)::bigint end))::text, 'UTF8'),
-               case when keep then 'Running' else 'Pending' end, 0, j.max_attempts, now() - interval '1 second', j.priority,
+               case when keep then 'Running' else 'Pending' end, 0, j.max_attempts,
+               -- Only a job that is due is announced: whoever is kept out need not be woken.
+               case when keep then now() + interval '1 second' else now() - interval '1 second' end, j.priority,
                case when keep then worker end, case when keep then now() end
         from apalis.jobs j
         where j.id = batch_job;

@@ -20,6 +20,8 @@ const MAX_PLANS: usize = 256;
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
+    /// For describing queries, which forgets a connection's prepared statements.
+    pub review: PgPool,
     /// The worker's unique name.
     pub name: String,
     /// Schemas that source queries may read.
@@ -36,12 +38,13 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         db: PgPool,
+        review: PgPool,
         name: String,
         schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
     ) -> Self {
-        Self { db, name, schemas, stop, wake, working: Mutex::default(), plans: Mutex::default() }
+        Self { db, review, name, schemas, stop, wake, working: Mutex::default(), plans: Mutex::default() }
     }
 
     /// The plan of a run, if it was made here before.

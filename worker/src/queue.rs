@@ -60,6 +60,10 @@ pub async fn run(
 }
 
 async fn handle(payload: Value, id: TaskId, env: Data<Arc<Environment>>) -> Result<(), std::convert::Infallible> {
-    execute_batch::run(Arc::clone(&env), id.to_string(), payload).await;
+    // A task of its own: apalis looks for jobs whenever its task is woken, which every answer of the database would do.
+    let run = tokio::spawn(execute_batch::run(Arc::clone(&env), id.to_string(), payload));
+    if let Err(error) = run.await {
+        tracing::error!(error = %error, "a job ended unexpectedly; maintenance will release it");
+    }
     Ok(())
 }

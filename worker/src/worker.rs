@@ -33,6 +33,7 @@ const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_
 pub struct Worker {
     config: WorkerConfig,
     batches: PgPool,
+    review: PgPool,
     control: PgPool,
     schemas: SourceSchemas,
     database: DatabaseConfig,
@@ -53,6 +54,7 @@ impl Worker {
         };
         Self {
             batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_LIMITS.map(owned)),
+            review: database::pool_with(&sized(2), "vitrina-worker-review", &BATCH_LIMITS.map(owned)),
             control: database::pool(&sized(4), "vitrina-worker-control"),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
@@ -81,6 +83,7 @@ impl Worker {
             }
         }
         self.batches.close().await;
+        self.review.close().await;
         self.control.close().await;
         tracing::info!("worker stopped");
     }
@@ -94,6 +97,7 @@ impl Worker {
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
             self.batches.clone(),
+            self.review.clone(),
             name.to_owned(),
             self.schemas.clone(),
             wake,

@@ -402,6 +402,8 @@ pub struct BatchCall<'a> {
     pub statement: &'a str,
     /// Rows in a page.
     pub page_size: i64,
+    /// Whether the key is a `timestamptz`.
+    pub by_time: bool,
     /// Id for the chain's next job.
     pub next_job: &'a str,
     /// Whether this worker keeps the next job for itself.
@@ -437,7 +439,7 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
         select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!",
                run_rows_read as "run_rows_read!", run_rows_written as "run_rows_written!", run_rows_total,
                run_seconds as "run_seconds!"
-        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         "#,
         call.run as RunId,
         call.range,
@@ -446,6 +448,7 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
         call.worker,
         call.statement,
         call.page_size,
+        call.by_time,
         call.next_job,
         call.keep,
     )

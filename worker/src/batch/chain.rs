@@ -17,7 +17,7 @@ use vitrina_shared::{
 use super::{
     close,
     open::{Opened, open},
-    plan::Plan,
+    plan::{Bound, Plan},
 };
 use crate::{environment::Environment, error::BatchError};
 
@@ -54,6 +54,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             worker: &job.worker,
             statement: &plan.page,
             page_size: plan.page_size,
+            by_time: plan.bound == Bound::Clock,
             next_job: &next_job,
             keep,
         };
@@ -95,7 +96,7 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
     metrics::counter!(ROWS_READ, "pipeline" => pipeline()).increment(outcome.rows_read.unsigned_abs());
     metrics::counter!(ROWS_WRITTEN, "pipeline" => pipeline(), "sink" => "postgres")
         .increment(outcome.rows_written.unsigned_abs());
-    tracing::debug!(
+    tracing::info!(
         batch = job.batch.batch,
         rows_read = outcome.rows_read,
         rows_written = outcome.rows_written,

@@ -30,7 +30,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
         None => {
-            let plan = Arc::new(Plan::make(&env.db, run.id, &inputs, &env.schemas).await?);
+            let plan = Arc::new(Plan::make(&env.review, run.id, &inputs, &env.schemas).await?);
             env.keep_plan(run.id, plan.clone());
             plan
         }

@@ -1,7 +1,8 @@
 //! The SQL of a page: read, upsert and report in one statement, so that no row leaves the server.
 //!
-//! A page's statement returns `(rows_read, rows_written, last, more)` and gets five parameters, all text but the size:
-//! `$1`, `$2` the first values of where it begins, `$3` its bound, `$4` its size, `$5` all values of where it begins.
+//! A page's statement returns `(rows_read, rows_written, last, more)` and gets six parameters:
+//! `$1`, `$2` the key and id after which it begins, `$3` its bound, `$4` its size, for queries that page by themselves;
+//! `$5` where it begins and `$6` its bound, as text, for those that we page.
 
 use vitrina_shared::{
     domain::{Mode, NullKeys, PipelineDraft},
@@ -52,27 +53,34 @@ pub enum Completion {
 impl Page<'_> {
     /// The whole statement.
     pub fn statement(&self) -> String {
-        let walk = self.walk_names("page");
-        let last: Vec<_> = walk.iter().map(|name| format!("{name}::text")).collect();
-        let newest: Vec<_> = walk.iter().map(|name| format!("{name} desc nulls last")).collect();
         format!(
             "with page as materialized ({rows}),
             written as ({write})
-            select count(*), {written}, (select array[{last}]{then} from page order by {newest} limit 1), {more}
+            select count(*), {written}, ({last}), {more}
             from page",
             rows = self.rows(),
             write = self.write(),
             // Rows that are gathered count as written when they change the target.
             written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
-            last = last.join(", "),
-            // In the middle of NULL keys the place to go on from afterwards is carried along.
-            then = if self.nulls_first() {
-                format!(" || case when {} is null then ($5)[3:4] end", walk[0])
-            } else {
-                String::new()
-            },
-            newest = newest.join(", "),
+            last = self.last(),
             more = self.more(),
+        )
+    }
+
+    /// The page's last row. It is found first and written as text then, not the other way round.
+    fn last(&self) -> String {
+        let values: Vec<_> = self.walk_names("newest").iter().map(|name| format!("{name}::text")).collect();
+        let newest: Vec<_> = self.walk_names("page").iter().map(|name| format!("{name} desc nulls last")).collect();
+        // In the middle of NULL keys the place to go on from afterwards is carried along.
+        let then = match self.walk_names("newest").first() {
+            Some(key) if self.nulls_first() => format!(" || case when {key} is null then ($5)[3:4] end"),
+            Some(_) | None => String::new(),
+        };
+        format!(
+            "select array[{values}]{then} from (select {walk} from page order by {newest} limit 1) as newest",
+            values = values.join(", "),
+            walk = self.walk_names("page").join(", "),
+            newest = newest.join(", "),
         )
     }
 
@@ -150,8 +158,8 @@ impl Page<'_> {
         let (key_type, id_type) = (&key.type_name, &id.type_name);
         format!(
             "case when $5 is null then true
-                  when $1 is not null then ({names}) > ({values})
-                  when source.{key_name} is null then $2 is null or source.{id_name} > $2::{id_type}
+                  when ($5)[1] is not null then ({names}) > ({values})
+                  when source.{key_name} is null then ($5)[2] is null or source.{id_name} > ($5)[2]::{id_type}
                   else ($5)[3] is null or ({names}) > (($5)[3]::{key_type}, ($5)[4]::{id_type}) end"
         )
     }
@@ -163,8 +171,8 @@ impl Page<'_> {
         let null = if self.nulls_first() { format!("source.{name} is null or ") } else { String::new() };
         match self.bound {
             Bound::None => "true".to_owned(),
-            Bound::Clock => format!("({null}source.{name} < $3::{})", key.type_name),
-            Bound::Writers => format!("({null}source.{name} <= $3::{})", key.type_name),
+            Bound::Clock => format!("({null}source.{name} < $6::{})", key.type_name),
+            Bound::Writers => format!("({null}source.{name} <= $6::{})", key.type_name),
         }
     }
 

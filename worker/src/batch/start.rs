@@ -150,6 +150,7 @@ async fn estimate(connection: &mut PgConnection, run: &Run, plan: &Plan, start: 
         .bind(start.upper.as_deref())
         .bind(plan.page_size)
         .bind(after)
+        .bind(start.upper.as_deref())
         .fetch_one(&mut *tx)
         .await
         .inspect_err(|error| tracing::debug!(error = %error, "no estimate"))
