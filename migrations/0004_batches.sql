@@ -136,6 +136,11 @@ begin
             run_id = excluded.run_id, batch = excluded.batch, updated_at = now();
     end if;
 
+    -- What follows the last batch commits right after it, and waits for the disk for both.
+    if not goes_on then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+
     -- The next job of the chain, kept by this worker or given to whoever comes. A batch that does not go on keeps
     -- its job: the worker decides what the pipeline's status becomes, and finishes the job with that.
     if goes_on then

@@ -16,6 +16,8 @@ use vitrina_shared::{
 
 use crate::problem::ApiError;
 
+/// Queries described at once.
+const DESCRIBING_CONNECTIONS: u32 = 2;
 /// What the API listens to.
 const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL];
 /// Progress that waits for a slow client; what is older is dropped.
@@ -25,6 +27,8 @@ const PROGRESS_BUFFER: usize = 64;
 pub struct App {
     /// The database.
     pub db: PgPool,
+    /// The same database, for describing queries.
+    pub describing: PgPool,
     /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
@@ -45,12 +49,14 @@ impl App {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
         // What a request waits for must not go on when nobody waits any more.
         let timeout = format!("{}ms", config.request_timeout.as_millis());
+        let few = DatabaseConfig { url: database.url.clone(), max_connections: DESCRIBING_CONNECTIONS };
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
         let sender = progress.clone();
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| hear(&noticed, &wake, &sender));
         Self {
-            db: database::pool_with(database, "vitrina-api", &[("statement_timeout", timeout)]),
+            db: database::pool_with(database, "vitrina-api", &[("statement_timeout", timeout.clone())]),
+            describing: database::pool_with(&few, "vitrina-api-describing", &[("statement_timeout", timeout)]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,

@@ -71,6 +71,7 @@ impl Server {
         tracing::info!(%addr, "api listening");
         server.try_serve(service).await?;
         self.app.db.close().await;
+        self.app.describing.close().await;
         tracing::info!("api stopped");
         Ok(())
     }

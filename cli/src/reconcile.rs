@@ -14,7 +14,7 @@ pub async fn differing_rows(db: &PgPool, name: &str, schemas: &SourceSchemas) ->
     let mut connection = db.acquire().await?;
     let pipeline = pipelines::find(&mut connection, &PipelineRef::Name(name.to_owned())).await?;
     let draft = pipeline.ok_or_else(|| format!("there is no pipeline `{name}`"))?.draft;
-    let review = validation::review(db, &draft, schemas).await?;
+    let review = validation::review(db, db, &draft, schemas).await?;
     let reader = review.reader.ok_or_else(|| format!("the query of `{name}` is refused: {:?}", review.problems))?;
     let (table, _) = draft.final_target();
     let target =

@@ -33,15 +33,21 @@ pub struct Reader {
     pub columns: Vec<SourceColumn>,
 }
 
-/// Finds out everything about a draft.
-pub async fn review(db: &PgPool, draft: &PipelineDraft, schemas: &SourceSchemas) -> Result<Review, sqlx::Error> {
+/// Finds out everything about a draft. Describing a query forgets what a connection had prepared, so that has a pool of
+/// its own.
+pub async fn review(
+    db: &PgPool,
+    describing: &PgPool,
+    draft: &PipelineDraft,
+    schemas: &SourceSchemas,
+) -> Result<Review, sqlx::Error> {
     let mut problems = draft.problems();
     let mut connection = db.acquire().await?;
     problems.extend(unlisted(&mut connection, draft).await?);
     let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
         return Ok(Review { problems, reader: None });
     };
-    match query::read(&mut connection, sql, schemas).await {
+    match query::read(&mut *describing.acquire().await?, sql, schemas).await {
         Ok(reader) => {
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));

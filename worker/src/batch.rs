@@ -5,10 +5,11 @@
 
 mod chain;
 mod close;
+mod estimate;
 mod open;
 mod plan;
 mod pushdown;
 mod start;
 
 pub use chain::execute;
-pub use plan::{Plan, SWAP_PREFIX};
+pub use plan::{Plan, Reviewed, SWAP_PREFIX};

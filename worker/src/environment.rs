@@ -3,25 +3,31 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use vitrina_shared::{domain::RunId, guard::SourceSchemas};
+use vitrina_shared::{
+    domain::{PipelineDraft, RunId},
+    guard::SourceSchemas,
+};
 
-use crate::batch::Plan;
+use crate::batch::{Plan, Reviewed};
 
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
+
+/// How long what was found out about source and target holds. What changes meanwhile fails the batch instead.
+const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 /// Everything a job needs.
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
     /// For describing queries, which forgets a connection's prepared statements.
-    pub review: PgPool,
+    pub describing: PgPool,
     /// The worker's unique name.
     pub name: String,
     /// Schemas that source queries may read.
@@ -32,19 +38,30 @@ pub struct Environment {
     pub wake: watch::Sender<u64>,
     working: Mutex<HashSet<String>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
+    reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
 }
 
 impl Environment {
     /// An environment of the given worker.
     pub fn new(
         db: PgPool,
-        review: PgPool,
+        describing: PgPool,
         name: String,
         schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
     ) -> Self {
-        Self { db, review, name, schemas, stop, wake, working: Mutex::default(), plans: Mutex::default() }
+        Self {
+            db,
+            describing,
+            name,
+            schemas,
+            stop,
+            wake,
+            working: Mutex::default(),
+            plans: Mutex::default(),
+            reviews: Mutex::default(),
+        }
     }
 
     /// The plan of a run, if it was made here before.
@@ -64,6 +81,22 @@ impl Environment {
     /// Forgets the plan of a run that ended.
     pub fn forget_plan(&self, run: RunId) {
         unpoisoned(&self.plans).remove(&run);
+    }
+
+    /// What was found out about the same inputs a moment ago.
+    pub fn review(&self, inputs: &PipelineDraft) -> Option<Arc<Reviewed>> {
+        let reviews = unpoisoned(&self.reviews);
+        let (found_at, reviewed) = reviews.get(&essence(inputs))?;
+        (found_at.elapsed() < REVIEW_HOLDS).then(|| reviewed.clone())
+    }
+
+    /// Keeps what was found out about inputs.
+    pub fn keep_review(&self, inputs: &PipelineDraft, reviewed: Reviewed) -> Arc<Reviewed> {
+        let mut reviews = unpoisoned(&self.reviews);
+        reviews.retain(|_, (found_at, _)| found_at.elapsed() < REVIEW_HOLDS);
+        let reviewed = Arc::new(reviewed);
+        reviews.insert(essence(inputs), (Instant::now(), reviewed.clone()));
+        reviewed
     }
 
     /// Notes that a job is being worked on.
@@ -94,4 +127,11 @@ impl Environment {
 /// These maps are whole after every statement, so a panic elsewhere does not spoil them.
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What of a pipeline's inputs a review looks at.
+fn essence(inputs: &PipelineDraft) -> String {
+    let parts = (inputs.kind, inputs.mode, inputs.reader(), inputs.final_target(), &inputs.target_table);
+    let keys = (&inputs.incremental_key, &inputs.incremental_id_key, &inputs.options, inputs.tasks.len());
+    format!("{parts:?} {keys:?}")
 }

@@ -29,11 +29,14 @@ const DRAIN: Duration = Duration::from_secs(30);
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
+/// Who holds which job need not survive a crash of the server: then nobody holds any.
+const CONTROL_SETTINGS: [(&str, &str); 1] = [("synchronous_commit", "off")];
+
 /// A worker, ready to run.
 pub struct Worker {
     config: WorkerConfig,
     batches: PgPool,
-    review: PgPool,
+    describing: PgPool,
     control: PgPool,
     schemas: SourceSchemas,
     database: DatabaseConfig,
@@ -54,8 +57,8 @@ impl Worker {
         };
         Self {
             batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_LIMITS.map(owned)),
-            review: database::pool_with(&sized(2), "vitrina-worker-review", &BATCH_LIMITS.map(owned)),
-            control: database::pool(&sized(4), "vitrina-worker-control"),
+            describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
+            control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS.map(owned)),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
             config,
@@ -83,7 +86,7 @@ impl Worker {
             }
         }
         self.batches.close().await;
-        self.review.close().await;
+        self.describing.close().await;
         self.control.close().await;
         tracing::info!("worker stopped");
     }
@@ -97,7 +100,7 @@ impl Worker {
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
             self.batches.clone(),
-            self.review.clone(),
+            self.describing.clone(),
             name.to_owned(),
             self.schemas.clone(),
             wake,

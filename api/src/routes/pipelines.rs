@@ -145,12 +145,12 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = validation::review(&app.db, &draft, &app.schemas).await?.problems;
+    let problems = validation::review(&app.db, &app.describing, &draft, &app.schemas).await?.problems;
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
 async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<()> {
-    let problems = validation::review(&app.db, draft, &app.schemas).await?.problems;
+    let problems = validation::review(&app.db, &app.describing, draft, &app.schemas).await?.problems;
     if problems.is_empty() {
         return Ok(());
     }

@@ -275,22 +275,24 @@ pub(crate) async fn withdraw_jobs(tx: &mut PgConnection, run: RunId, reason: &st
 }
 
 /// Marks a queued run as begun, with what it will read. A run that was begun before keeps its start and its bound.
+///
+/// The commit does not wait for the disk: the first batch's does, and before that nothing is lost but the beginning.
 pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
         with run as (
-            update etl.etl_runs
-            set status = 'RUNNING', started_at = coalesce(started_at, now()), rows_total = coalesce(rows_total, $2)
-            where id = $1
-            returning id
+            update etl.etl_runs r
+            set status = 'RUNNING', started_at = coalesce(started_at, now())
+            from (select set_config('synchronous_commit', 'off', true)) as not_waiting
+            where r.id = $1
+            returning r.id
         )
         update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $3), after = coalesce($4, g.after)
+        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after)
         from run
         where g.run_id = run.id
         "#,
         id as RunId,
-        start.rows_total,
         start.upper,
         start.after.as_ref() as Option<&Position>,
     )
@@ -302,8 +304,6 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
 /// What is known of a run when its first batch begins.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// Estimate of the rows to read.
-    pub rows_total: Option<i64>,
     /// The bound that it reads up to.
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
@@ -321,6 +321,26 @@ pub struct Debts {
     pub rewind: Option<Checkpoint>,
     /// What must be read again by a later run.
     pub incurred: Option<Reread>,
+}
+
+/// Notes the estimate of the rows that a run will read.
+pub async fn set_total(connection: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_total = $2 where id = $1", id as RunId, rows)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The bound that a range is read up to.
+pub async fn upper(connection: &mut PgConnection, id: RunId, range_no: i32) -> sqlx::Result<Option<String>> {
+    let upper = sqlx::query_scalar!(
+        "select upper from etl.etl_run_ranges where run_id = $1 and range_no = $2",
+        id as RunId,
+        range_no,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(upper.flatten())
 }
 
 /// Adds rows that were written besides the pages.

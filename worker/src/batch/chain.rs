@@ -15,7 +15,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    close,
+    close, estimate,
     open::{Opened, open},
     plan::{Bound, Plan},
 };
@@ -107,14 +107,18 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
 
 /// Tells of the run's progress. Nobody minds if that fails.
 async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome: &BatchOutcome) {
-    let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, outcome.run_rows_total, Some(outcome.run_seconds));
+    let rows_total = match outcome.run_rows_total {
+        Some(total) => Some(total),
+        None => estimate::total(connection, plan, job, outcome).await,
+    };
+    let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, rows_total, Some(outcome.run_seconds));
     let progress = Progress {
         pipeline_id: job.batch.pipeline_id.0,
         pipeline: plan.pipeline.clone(),
         run_id: job.batch.run_id.0,
         rows_read: outcome.run_rows_read,
         rows_written: outcome.run_rows_written,
-        rows_total: outcome.run_rows_total,
+        rows_total,
         rows_per_second,
         eta_seconds,
     };

@@ -8,7 +8,10 @@ use vitrina_shared::{
     store::runs::{self, Start},
 };
 
-use super::{plan::Plan, start};
+use super::{
+    plan::{Plan, Reviewed},
+    start,
+};
 use crate::{environment::Environment, error::BatchError};
 
 /// What a job found.
@@ -30,7 +33,14 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
         None => {
-            let plan = Arc::new(Plan::make(&env.review, run.id, &inputs, &env.schemas).await?);
+            let reviewed = match env.review(&inputs) {
+                Some(reviewed) => reviewed,
+                None => {
+                    let reviewed = Reviewed::look(&env.db, &env.describing, &inputs, &env.schemas).await?;
+                    env.keep_review(&inputs, reviewed)
+                }
+            };
+            let plan = Arc::new(Plan::make(run.id, &inputs, &reviewed));
             env.keep_plan(run.id, plan.clone());
             plan
         }

@@ -77,15 +77,24 @@ pub struct Plan {
     pub estimate: String,
 }
 
-impl Plan {
-    /// Checks the inputs against the source and the target as they are now, and makes the plan.
-    pub async fn make(
+/// What was found out about a run's inputs, its source and its target.
+#[derive(Debug)]
+pub struct Reviewed {
+    reader: Reader,
+    table: String,
+    key: Vec<String>,
+    columns: Vec<TargetColumn>,
+}
+
+impl Reviewed {
+    /// Checks the inputs against the source and the target as they are now.
+    pub async fn look(
         db: &PgPool,
-        run: RunId,
+        describing: &PgPool,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
     ) -> Result<Self, BatchError> {
-        let review = validation::review(db, inputs, schemas).await?;
+        let review = validation::review(db, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             return Err(BatchError::fatal(list.join("; ")));
@@ -97,20 +106,17 @@ impl Plan {
             return Err(BatchError::fatal(format!("target `{name}` cannot be written by this version")));
         };
         let columns = targets::columns(&mut connection, &table).await?;
-        Ok(Self::from_parts(run, inputs, &reader, &table, &entry.key, &columns))
+        Ok(Self { reader, table, key: entry.key, columns })
     }
+}
 
-    fn from_parts(
-        run: RunId,
-        inputs: &PipelineDraft,
-        reader: &Reader,
-        table: &str,
-        key: &[String],
-        columns: &[TargetColumn],
-    ) -> Self {
+impl Plan {
+    /// Makes the plan of a run.
+    pub fn make(run: RunId, inputs: &PipelineDraft, reviewed: &Reviewed) -> Self {
+        let Reviewed { reader, table, key, columns } = reviewed;
         let names: Vec<String> = match inputs.mode {
             Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect(),
-            Mode::Full => key.to_vec(),
+            Mode::Full => key.clone(),
         };
         let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
         let bound = bound(inputs.mode, &walk);

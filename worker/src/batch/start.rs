@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
+use sqlx::{PgConnection, PgPool};
 use vitrina_shared::{
     domain::{Checkpoint, Position, Run},
-    guard::{self, QueryLimits},
     metrics::HORIZON_LAG,
     store::{
         horizon::{self, Horizon, Reread},
@@ -42,7 +41,6 @@ pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, B
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);
     }
-    start.rows_total = estimate(&mut connection, run, plan, &start).await;
     Ok(start)
 }
 
@@ -99,12 +97,7 @@ async fn by_clock(connection: &mut PgConnection, run: &Run, plan: &Plan) -> Resu
         }
     }
     debts.incurred = horizon.passed.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest });
-    Ok(Start {
-        upper: Some(horizon.upper_text),
-        after: after.map(|key| Position(vec![Some(text(key)), None])),
-        rows_total: None,
-        debts,
-    })
+    Ok(Start { upper: Some(horizon.upper_text), after: after.map(|key| Position(vec![Some(text(key)), None])), debts })
 }
 
 /// Every key that was given out until now is settled once those who are writing now have ended.
@@ -133,29 +126,6 @@ async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<S
 fn report(run: &Run, horizon: &Horizon) {
     let lag = (Utc::now() - horizon.upper).as_seconds_f64().max(0.0);
     metrics::gauge!(HORIZON_LAG, "pipeline" => run.pipeline.clone()).set(lag);
-}
-
-/// The planner's estimate of the rows to read. A run goes on without one.
-async fn estimate(connection: &mut PgConnection, run: &Run, plan: &Plan, start: &Start) -> Option<i64> {
-    let after =
-        start.after.clone().or_else(|| run.checkpoint_from.as_ref().map(Position::after)).map(|position| position.0);
-    let (key, id) = after
-        .as_ref()
-        .map_or((None, None), |after| (after.first().cloned().flatten(), after.get(1).cloned().flatten()));
-    let mut tx = connection.begin_with("begin read only").await.ok()?;
-    guard::restrict(&mut tx, &QueryLimits::default()).await.ok()?;
-    let plan: serde_json::Value = sqlx::query_scalar(AssertSqlSafe(format!("explain (format json) {}", plan.estimate)))
-        .bind(key)
-        .bind(id)
-        .bind(start.upper.as_deref())
-        .bind(plan.page_size)
-        .bind(after)
-        .bind(start.upper.as_deref())
-        .fetch_one(&mut *tx)
-        .await
-        .inspect_err(|error| tracing::debug!(error = %error, "no estimate"))
-        .ok()?;
-    plan.pointer("/0/Plan/Plan Rows")?.as_f64().map(|rows| rows as i64)
 }
 
 /// The server's text form of a timestamp, as our sessions get it.
