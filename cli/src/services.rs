@@ -6,10 +6,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use vitrina_api::{App, Server};
 use vitrina_shared::{
-    config::{ApiConfig, DatabaseConfig, SourceConfig, WorkerConfig},
+    config::{ApiConfig, DatabaseConfig, LogConfig, OptionalDatabaseConfig, SourceConfig, WorkerConfig},
     process::Failure,
 };
 use vitrina_worker::Worker;
+
+/// What the API and workers on one database are told.
+pub type Settings = (LogConfig, OptionalDatabaseConfig, ApiConfig, WorkerConfig, SourceConfig);
 
 /// Running services.
 pub struct Services {

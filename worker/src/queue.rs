@@ -14,6 +14,7 @@ use apalis_postgres::{Config, PostgresStorage};
 use serde_json::Value;
 use sqlx::PgPool;
 use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 use vitrina_shared::jobs::BATCH_QUEUE;
 
 use self::{payload::Payload, wake::Wake};
@@ -61,7 +62,8 @@ pub async fn run(
 
 async fn handle(payload: Value, id: TaskId, env: Data<Arc<Environment>>) -> Result<(), std::convert::Infallible> {
     // A task of its own: apalis looks for jobs whenever its task is woken, which every answer of the database would do.
-    let run = tokio::spawn(execute_batch::run(Arc::clone(&env), id.to_string(), payload));
+    // It ends with its worker all the same.
+    let run = AbortOnDropHandle::new(tokio::spawn(execute_batch::run(Arc::clone(&env), id.to_string(), payload)));
     if let Err(error) = run.await {
         tracing::error!(error = %error, "a job ended unexpectedly; maintenance will release it");
     }

@@ -5,7 +5,7 @@ mod screen;
 
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
-    config::{ApiConfig, Env, LogConfig, OptionalDatabaseConfig, SourceConfig, WorkerConfig},
+    config::{Env, SourceConfig},
     database,
     guard::SourceSchemas,
     process::{self, Failure},
@@ -21,7 +21,7 @@ use crate::{
     cinema::{self, CinemaSize},
     home::Home,
     reconcile,
-    services::Services,
+    services::{Services, Settings},
 };
 
 const PIPELINES: &str = include_str!("../../../demo/pipelines.yaml");
@@ -31,13 +31,7 @@ pub(super) async fn run(options: DemoArguments) -> Result<(), Failure> {
     let env = Env::from_process()
         .with("VITRINA_ADDR", Some(addr.unwrap_or_else(|| "127.0.0.1:0".to_owned())))
         .with("VITRINA_LOG", std::env::var("VITRINA_LOG").err().map(|_| "warn"));
-    let (log, database, api, worker, source): (
-        LogConfig,
-        OptionalDatabaseConfig,
-        ApiConfig,
-        WorkerConfig,
-        SourceConfig,
-    ) = env.read()?;
+    let (log, database, api, worker, source): Settings = env.read()?;
     let _telemetry = telemetry::init(&log)?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());

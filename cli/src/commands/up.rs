@@ -4,22 +4,20 @@
 
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
-    config::{ApiConfig, Env, LogConfig, OptionalDatabaseConfig, SourceConfig, WorkerConfig},
+    config::Env,
     process::{self, Failure},
     telemetry,
 };
 
-use crate::{arguments::UpArguments, home::Home, services::Services};
+use crate::{
+    arguments::UpArguments,
+    home::Home,
+    services::{Services, Settings},
+};
 
 pub(super) async fn run(options: UpArguments) -> Result<(), Failure> {
     let env = Env::from_process().with("VITRINA_ADDR", options.addr.as_ref());
-    let (log, database, api, worker, source): (
-        LogConfig,
-        OptionalDatabaseConfig,
-        ApiConfig,
-        WorkerConfig,
-        SourceConfig,
-    ) = env.read()?;
+    let (log, database, api, worker, source): Settings = env.read()?;
     let _telemetry = telemetry::init(&log)?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());

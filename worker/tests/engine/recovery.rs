@@ -7,6 +7,10 @@ use vitrina_shared::domain::{Mode, RunStatus};
 
 use crate::support::{ITEMS, World, eventually, items};
 
+fn alive_tasks() -> usize {
+    tokio::runtime::Handle::current().metrics().num_alive_tasks()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_worker_died_after_the_last_batch_is_closed_by_another() {
     let mut world = World::new().await;
@@ -25,6 +29,7 @@ async fn a_run_whose_worker_died_after_the_last_batch_is_closed_by_another() {
     let mut holder = world.strangers(1).begin().await.unwrap();
     sqlx::raw_sql("select pg_advisory_xact_lock(4711)").execute(&mut *holder).await.unwrap();
 
+    let tasks = alive_tasks();
     let first = world.worker(&[]);
     let run = world.run(pipeline).await;
     eventually("the last batch", || async {
@@ -33,6 +38,8 @@ async fn a_run_whose_worker_died_after_the_last_batch_is_closed_by_another() {
     })
     .await;
     drop(first);
+    // Its connection, which still waits for us, is given back by one task more.
+    eventually("the end of the worker's tasks", || async { (alive_tasks() <= tasks + 1).then_some(()) }).await;
     holder.rollback().await.unwrap();
     assert_eq!(world.find(run).await.status, RunStatus::Running);
 
