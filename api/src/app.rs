@@ -1,6 +1,6 @@
 //! What handlers reach the world through.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use salvo::Depot;
 use sqlx::PgPool;
@@ -47,8 +47,8 @@ impl App {
     /// Connects lazily: the API starts, and answers 503, while its database is away.
     pub fn new(config: ApiConfig, database: &DatabaseConfig, source: &SourceConfig, stop: CancellationToken) -> Self {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
-        // What a request waits for must not go on when nobody waits any more.
-        let timeout = format!("{}ms", config.request_timeout.as_millis());
+        // What a request waits for must not go on for long when nobody waits any more.
+        let timeout = format!("{}ms", (config.request_timeout + Duration::from_secs(1)).as_millis());
         let few = DatabaseConfig { url: database.url.clone(), max_connections: DESCRIBING_CONNECTIONS };
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
