@@ -46,6 +46,14 @@ pub fn recorder() -> Option<&'static PrometheusHandle> {
     HANDLE.get_or_init(install).as_ref()
 }
 
+/// The media type of [`render`].
+pub const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Everything that was counted so far, in Prometheus' text format.
+pub fn render() -> String {
+    recorder().map(PrometheusHandle::render).unwrap_or_default()
+}
+
 fn install() -> Option<PrometheusHandle> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), DURATION_BUCKETS)

@@ -13,6 +13,15 @@ pub mod tasks;
 pub mod transitions;
 pub mod workers;
 
+use std::time::Duration;
+
+use sqlx::postgres::types::PgInterval;
+
+/// A duration as the server takes it.
+fn interval(duration: Duration) -> PgInterval {
+    PgInterval { months: 0, days: 0, microseconds: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX) }
+}
+
 /// Whether the error is the violation of the named constraint: the database decides, no check-then-insert.
 pub fn violates(error: &sqlx::Error, constraint: &str) -> bool {
     error.as_database_error().and_then(|error| error.constraint()) == Some(constraint)

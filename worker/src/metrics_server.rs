@@ -47,9 +47,8 @@ struct Metrics;
 #[async_trait]
 impl Handler for Metrics {
     async fn handle(&self, _req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
-        let text = metrics::recorder().map(|recorder| recorder.render()).unwrap_or_default();
-        res.render(Text::Plain(text));
-        let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        res.render(Text::Plain(metrics::render()));
+        let format = HeaderValue::from_static(metrics::TEXT_FORMAT);
         res.headers_mut().insert(header::CONTENT_TYPE, format);
     }
 }

@@ -52,8 +52,7 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
 /// What the service counts, for Prometheus.
 #[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)))]
 async fn show_metrics(res: &mut Response) {
-    let text = metrics::recorder().map(|recorder| recorder.render()).unwrap_or_default();
-    res.render(Text::Plain(text));
-    let format = salvo::http::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    res.render(Text::Plain(metrics::render()));
+    let format = salvo::http::HeaderValue::from_static(metrics::TEXT_FORMAT);
     res.headers_mut().insert(header::CONTENT_TYPE, format);
 }

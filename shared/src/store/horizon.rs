@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, postgres::types::PgInterval};
+use sqlx::PgConnection;
 
+use super::interval;
 use crate::domain::{PipelineId, RunId};
 
 /// Up to where every row is settled, and what was left out of that.
@@ -37,8 +38,6 @@ pub async fn look(
     checkpoint: Option<DateTime<Utc>>,
     patience: Duration,
 ) -> sqlx::Result<Horizon> {
-    let patience =
-        PgInterval { months: 0, days: 0, microseconds: i64::try_from(patience.as_micros()).unwrap_or(i64::MAX) };
     let row = sqlx::query!(
         r#"
         with other as materialized (
@@ -66,7 +65,7 @@ pub async fn look(
         "#,
         run as RunId,
         checkpoint,
-        patience,
+        interval(patience),
     )
     .fetch_one(connection)
     .await?;

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, postgres::types::PgInterval};
+use sqlx::PgConnection;
+
+use super::interval;
 
 /// The channel on which the queue announces new jobs; we announce returned ones on it too.
 pub const JOBS_CHANNEL: &str = "apalis::job::insert";
-
-fn interval(duration: Duration) -> PgInterval {
-    PgInterval { months: 0, days: 0, microseconds: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX) }
-}
 
 /// Finishes a job that `worker` holds. Whether it still held it.
 pub async fn finish(tx: &mut PgConnection, job: &str, worker: &str) -> sqlx::Result<bool> {
@@ -68,15 +66,15 @@ pub async fn put_back(
     Ok(returned.rows_affected() == 1)
 }
 
-/// Marks the worker alive. Whether it is registered at all.
-pub async fn heartbeat(connection: &mut PgConnection, worker: &str) -> sqlx::Result<bool> {
-    let seen = sqlx::query!(
+/// Marks the worker alive.
+pub async fn heartbeat(connection: &mut PgConnection, worker: &str) -> sqlx::Result<()> {
+    sqlx::query!(
         "update apalis.workers set last_seen = now(), started_at = coalesce(started_at, now()) where id = $1",
         worker,
     )
     .execute(connection)
     .await?;
-    Ok(seen.rows_affected() == 1)
+    Ok(())
 }
 
 /// Marks the worker gone: it is listed no more, and whatever it still holds is rescued at once.

@@ -64,27 +64,20 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i
 async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: Option<&str>, delete: &str) -> Result<i64, BatchError> {
     let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(0) };
     if let Some(count) = count
-        && call(tx, count).await?.0 == run.rows_read
+        && runs::execute_statement(tx, count).await?.rows_read == run.rows_read
     {
         return Ok(0);
     }
-    let (_, removed) = call(tx, delete).await?;
+    let removed = runs::execute_statement(tx, delete).await?.rows_written;
     tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
     Ok(0)
 }
 
 /// Writes everything that was gathered, all at once.
 async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result<i64, BatchError> {
-    let (_, written) = call(tx, replace).await?;
+    let written = runs::execute_statement(tx, replace).await?.rows_written;
     swaps::remove(tx, gathered_in).await?;
     Ok(written)
-}
-
-async fn call(tx: &mut PgConnection, statement: &str) -> Result<(i64, i64), sqlx::Error> {
-    sqlx::query_as("select rows_read, rows_written from etl_page.run($1, null, null, null)")
-        .bind(statement)
-        .fetch_one(tx)
-        .await
 }
 
 /// A transaction may publish its start a moment after it took it: whoever is open now and began before the run's

@@ -9,7 +9,7 @@ use vitrina_shared::{
     metrics::HORIZON_LAG,
     store::{
         horizon::{self, Horizon, Reread},
-        runs::{Debts, Start},
+        runs::{self, Debts, Start},
     },
 };
 
@@ -53,7 +53,7 @@ fn nulls_again(run: &Run, after: Option<Position>) -> Option<Position> {
 /// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
 async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> Result<(), BatchError> {
     let Some(statement) = &plan.unreachable else { return Ok(()) };
-    if call(connection, statement, None).await?.0 == 0 {
+    if runs::execute_statement(connection, statement).await?.rows_read == 0 {
         return Ok(());
     }
     let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
@@ -61,19 +61,6 @@ async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> 
         "the query returns rows whose {} is NULL, which no page would reach: leave them out, or set options.null_keys to `first`",
         names.join(" or "),
     )))
-}
-
-/// Runs a statement of the plan that reads, with the rights of users' queries.
-async fn call(
-    connection: &mut PgConnection,
-    statement: &str,
-    page_size: Option<i64>,
-) -> Result<(i64, Option<Vec<Option<String>>>), sqlx::Error> {
-    sqlx::query_as("select rows_read, last from etl_page.run($1, null, null, $2)")
-        .bind(statement)
-        .bind(page_size)
-        .fetch_one(connection)
-        .await
 }
 
 /// Up to the start of the oldest open transaction; from the checkpoint, or from before it where rows are owed.
@@ -116,11 +103,11 @@ async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start,
 /// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
 async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Settling, BatchError> {
     let last = match &plan.greatest_key {
-        Some(statement) => call(connection, statement, None).await?.1,
+        Some(statement) => runs::execute_statement(connection, statement).await?.last,
         None => None,
     };
     let writers = horizon::writers(connection, &plan.relations).await?;
-    Ok(Settling { greatest: last.and_then(|last| last.into_iter().next().flatten()), writers })
+    Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
 }
 
 fn report(run: &Run, horizon: &Horizon) {
