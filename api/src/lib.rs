@@ -17,5 +17,5 @@ mod views;
 
 pub use app::App;
 pub use openapi::document as openapi_document;
-pub use server::{ServeError, Server};
+pub use server::{DRAIN, ServeError, Server};
 pub use service::run as run_service;

@@ -12,7 +12,7 @@ use vitrina_shared::metrics;
 use crate::{app::App, router};
 
 /// How long requests in flight may take to finish when the process stops.
-const DRAIN: Duration = Duration::from_secs(5);
+pub const DRAIN: Duration = Duration::from_secs(5);
 /// Headers a request may have, and the bytes they may take together.
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD_BYTES: usize = 32 * 1024;

@@ -36,6 +36,8 @@ pub enum Command {
     /// Creates the schemas content and ugc with films, genres, people and ratings. Running it again adds what is
     /// missing up to the asked size.
     Cinema(CinemaArguments),
+    /// Ask a service whether it is well: 0 if the address answers 200, for health checks of containers
+    Probe(ProbeArguments),
 }
 
 /// Options of `up`.
@@ -84,4 +86,11 @@ pub struct CinemaArguments {
     /// How many ratings there should be
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub ratings: u32,
+}
+
+/// Options of `probe`.
+#[derive(Debug, Args)]
+pub struct ProbeArguments {
+    /// What to ask, for instance http://127.0.0.1:8080/ready
+    pub url: String,
 }

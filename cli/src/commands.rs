@@ -3,6 +3,7 @@
 mod cinema;
 mod demo;
 mod migrate;
+mod probe;
 mod up;
 
 use vitrina_shared::{config, process::Failure};
@@ -19,5 +20,6 @@ pub async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Worker => vitrina_worker::run_service().await,
         Command::Migrate => migrate::run().await,
         Command::Cinema(options) => cinema::run(options).await,
+        Command::Probe(options) => probe::run(options).await,
     }
 }

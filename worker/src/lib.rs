@@ -17,4 +17,4 @@ mod worker;
 
 pub use metrics_server::MetricsServerError;
 pub use service::run as run_service;
-pub use worker::Worker;
+pub use worker::{DRAIN, Worker};

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How long batches in hand may take to end when the worker stops.
-const DRAIN: Duration = Duration::from_secs(30);
+pub const DRAIN: Duration = Duration::from_secs(30);
 
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];

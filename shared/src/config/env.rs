@@ -47,7 +47,8 @@ impl Env {
         Self::from_lookup(move |name| pairs.get(name).cloned())
     }
 
-    pub(super) fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
+    /// Reads variables from wherever `lookup` finds them.
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
         Self { lookup: Box::new(lookup), overrides: HashMap::new(), problems: Vec::new() }
     }
 

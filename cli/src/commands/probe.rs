@@ -1,0 +1,20 @@
+//! `vitrina probe`: a container's health check, so that an image needs no HTTP client besides.
+
+use std::time::Duration;
+
+use vitrina_shared::process::Failure;
+
+use crate::arguments::ProbeArguments;
+
+/// A service that takes longer is not well.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+
+/// Succeeds if the address answers 200.
+pub(super) async fn run(options: ProbeArguments) -> Result<(), Failure> {
+    let client = reqwest::Client::builder().timeout(ANSWERS_WITHIN).no_proxy().build()?;
+    let answer = client.get(&options.url).send().await?;
+    match answer.status() {
+        reqwest::StatusCode::OK => Ok(()),
+        status => Err(format!("{} answered {status}: {}", options.url, answer.text().await?).into()),
+    }
+}
