@@ -6,12 +6,14 @@ use salvo::Depot;
 use sqlx::PgPool;
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database,
     guard::SourceSchemas,
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
+    store::reports::REPORTS_CHANNEL,
 };
 
 use crate::problem::ApiError;
@@ -19,9 +21,11 @@ use crate::problem::ApiError;
 /// Queries described at once.
 const DESCRIBING_CONNECTIONS: u32 = 2;
 /// What the API listens to.
-const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL];
+const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL, REPORTS_CHANNEL];
 /// Progress that waits for a slow client; what is older is dropped.
 const PROGRESS_BUFFER: usize = 64;
+/// Ends of reports that wait for a busy request; one that missed some looks at its own report.
+const REPORT_BUFFER: usize = 64;
 
 /// The API's state, shared by all requests.
 pub struct App {
@@ -37,6 +41,8 @@ pub struct App {
     pub wakeups: Wakeups,
     /// What running pipelines tell of their progress.
     pub progress: broadcast::Sender<Arc<Progress>>,
+    /// Reports that ended; none where some may have been missed.
+    pub report_ends: broadcast::Sender<Option<Uuid>>,
     /// Room for event streams.
     pub streams: Arc<Semaphore>,
     /// Cancelled when the process stops: long answers end.
@@ -52,14 +58,16 @@ impl App {
         let few = DatabaseConfig { url: database.url.clone(), max_connections: DESCRIBING_CONNECTIONS };
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
-        let sender = progress.clone();
-        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| hear(&noticed, &wake, &sender));
+        let (report_ends, _) = broadcast::channel(REPORT_BUFFER);
+        let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
+        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
         Self {
             db: database::pool_with(database, "vitrina-api", &[("statement_timeout", timeout.clone())]),
             describing: database::pool_with(&few, "vitrina-api-describing", &[("statement_timeout", timeout)]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,
+            report_ends,
             streams: Arc::new(Semaphore::new(config.max_event_streams)),
             config,
             stop,
@@ -72,15 +80,30 @@ impl App {
     }
 }
 
-/// Wakes readers of the log, and passes progress on to whoever follows it.
-fn hear(noticed: &Noticed<'_>, wake: &watch::Sender<u64>, progress: &broadcast::Sender<Arc<Progress>>) {
-    match noticed {
-        Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
-            if let Ok(told) = serde_json::from_str(payload) {
-                // No receiver is no error: nobody follows.
-                let _ = progress.send(Arc::new(told));
+/// Who is told of what the listener notices. No receiver is no error: nobody waits.
+struct Ears {
+    wake: watch::Sender<u64>,
+    progress: broadcast::Sender<Arc<Progress>>,
+    report_ends: broadcast::Sender<Option<Uuid>>,
+}
+
+impl Ears {
+    /// Wakes readers of the log and whoever waits for a report, and passes progress on to whoever follows it.
+    fn hear(&self, noticed: &Noticed<'_>) {
+        match noticed {
+            Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
+                if let Ok(told) = serde_json::from_str(payload) {
+                    let _ = self.progress.send(Arc::new(told));
+                }
+            }
+            Noticed::Notification { channel: REPORTS_CHANNEL, payload } => {
+                let _ = self.report_ends.send(Uuid::try_parse(payload).ok());
+            }
+            Noticed::Notification { .. } => self.wake.send_modify(|count| *count += 1),
+            Noticed::Silence => {
+                self.wake.send_modify(|count| *count += 1);
+                let _ = self.report_ends.send(None);
             }
         }
-        Noticed::Notification { .. } | Noticed::Silence => wake.send_modify(|count| *count += 1),
     }
 }

@@ -1,11 +1,11 @@
 //! Reading what clients send: every refusal says what is wrong and what would be right.
 
-use std::{collections::BTreeMap, fmt::Display, str::FromStr};
+use std::{collections::BTreeMap, fmt::Display, ops::RangeInclusive, str::FromStr};
 
 use salvo::{Request, http::header};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use uuid::Uuid;
-use vitrina_shared::domain::{PipelineRef, RunId};
+use vitrina_shared::domain::{PipelineRef, ReportId, RunId};
 
 use crate::problem::{ApiError, ApiResult, FieldError, NUL, unreadable};
 
@@ -20,6 +20,12 @@ pub async fn json<T: DeserializeOwned>(req: &mut Request, limit: usize) -> ApiRe
     }
     let body = req.payload_with_max_size(limit).await.map_err(|error| unreadable(&error, limit))?;
     parse(body)
+}
+
+/// The same where no body at all means that everything is as usual.
+pub async fn optional_json<T: DeserializeOwned + Default>(req: &mut Request, limit: usize) -> ApiResult<T> {
+    let body = req.payload_with_max_size(limit).await.map_err(|error| unreadable(&error, limit))?;
+    if body.is_empty() { Ok(T::default()) } else { json(req, limit).await }
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
@@ -94,12 +100,20 @@ impl Query {
 
     /// Reads how many items a page has, 50 unless told, 200 at most.
     pub fn take_limit(&mut self) -> i64 {
-        let Some(value) = self.values.remove("limit") else { return 50 };
+        self.take_within("limit", 1..=200, 50)
+    }
+
+    /// Reads a whole number within bounds.
+    pub fn take_within<T>(&mut self, name: &str, bounds: RangeInclusive<T>, default: T) -> T
+    where
+        T: FromStr + PartialOrd + Display + Copy,
+    {
+        let Some(value) = self.values.remove(name) else { return default };
         match value.parse() {
-            Ok(limit @ 1..=200) => limit,
-            _ => {
-                self.refuse("limit", "takes a whole number from 1 to 200".to_owned());
-                50
+            Ok(number) if bounds.contains(&number) => number,
+            Ok(_) | Err(_) => {
+                self.refuse(name, format!("takes a whole number from {} to {}", bounds.start(), bounds.end()));
+                default
             }
         }
     }
@@ -127,6 +141,12 @@ pub fn pipeline(req: &Request) -> PipelineRef {
 pub fn run(req: &Request) -> ApiResult<RunId> {
     let text = req.param::<String>("id").unwrap_or_default();
     Uuid::try_parse(&text).map(RunId).map_err(|_| ApiError::NotFound(format!("there is no run `{text}`")))
+}
+
+/// The report that the path names.
+pub fn report(req: &Request) -> ApiResult<ReportId> {
+    let text = req.param::<String>("id").unwrap_or_default();
+    Uuid::try_parse(&text).map(ReportId).map_err(|_| ApiError::NotFound(format!("there is no report `{text}`")))
 }
 
 /// A header's text, if it is there.

@@ -13,9 +13,10 @@ use serde::Serialize;
 use vitrina_shared::{
     configuration::ConfigurationError,
     database,
-    domain::{self, PipelineRef, RunId},
+    domain::{self, ErrorClass, PipelineRef, RunId},
     jobs::EnqueueError,
     lifecycle::LifecycleError,
+    reports::ReportError,
 };
 
 /// What went wrong with one field.
@@ -68,6 +69,8 @@ pub enum ApiError {
     Invalid(Vec<FieldError>),
     #[error("{0}: try again in a second")]
     TooMany(&'static str),
+    #[error("{message}")]
+    ReportFailed { class: ErrorClass, message: String },
     #[error("{0} is not part of this version")]
     NotYet(&'static str),
     #[error("the database is away; try again in a moment")]
@@ -127,6 +130,17 @@ impl ApiError {
             Self::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json-type", "The body must be JSON"),
             Self::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid", "Some fields are wrong"),
             Self::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many", "Too much at once"),
+            Self::ReportFailed { class, .. } => {
+                let title = "The report failed";
+                match class {
+                    ErrorClass::Fatal | ErrorClass::Row | ErrorClass::Quota => {
+                        (StatusCode::UNPROCESSABLE_ENTITY, "report-failed", title)
+                    }
+                    ErrorClass::Transient | ErrorClass::RateLimited => {
+                        (StatusCode::SERVICE_UNAVAILABLE, "report-failed", title)
+                    }
+                }
+            }
             Self::NotYet(_) => (StatusCode::NOT_IMPLEMENTED, "not-yet", "Not in this version"),
             Self::DatabaseAway => (StatusCode::SERVICE_UNAVAILABLE, "database-away", "The database is away"),
             Self::NotMigrated(_) => (StatusCode::SERVICE_UNAVAILABLE, "not-migrated", "The database is not migrated"),
@@ -203,6 +217,17 @@ impl From<sqlx::Error> for ApiError {
             Some("22021" | "22P05") => Self::invalid("", NUL),
             _ if database::is_away(&error) => Self::away(&error),
             _ => Self::internal(error),
+        }
+    }
+}
+
+impl From<ReportError> for ApiError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::NoPipeline(_) => Self::NotFound(error.to_string()),
+            ReportError::TooMany => Self::TooMany("too many reports wait for a worker"),
+            ReportError::Enqueue(EnqueueError::Database(error)) | ReportError::Database(error) => error.into(),
+            ReportError::Enqueue(error) => Self::internal(error),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     middleware::{InFlight, RequestContext, Requires, Timeout},
     openapi,
     problem::Fallback,
-    routes::{events, later, ops, pipelines, runs, targets, transforms, workers},
+    routes::{events, later, ops, pipelines, reports, runs, targets, transforms, workers},
 };
 
 /// The whole API as a service.
@@ -25,6 +25,9 @@ pub fn service(app: &Arc<App>) -> Service {
     let probes =
         Router::new().hoop(Timeout(timeout)).push(ops::router()).push(Router::with_path("api/v1").push(ops::router()));
     let limited = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(timeout)).push(api());
+    // Whoever waits for a report does so in a room of its own, and longer than others may take.
+    let patient = timeout + reports::LONGEST_WAIT;
+    let waiting = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(patient)).push(waits());
     // A stream of events lives as long as its client does.
     let streams =
         Router::with_path("api/v1").push(Router::with_path("events").hoop(Requires(Viewer)).get(events::follow));
@@ -34,6 +37,7 @@ pub fn service(app: &Arc<App>) -> Service {
         .hoop(CatchPanic::new())
         .push(probes)
         .push(limited)
+        .push(waiting)
         .push(streams)
         .push(Router::with_path("openapi.json").get(openapi::Document))
         .push(Router::with_path("api/v1/openapi.json").get(openapi::Document))
@@ -53,7 +57,7 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/runs").get(runs::list))
         .push(Router::with_path("pipelines/{p}/dead-letters").get(later::dead_letters))
         .push(Router::with_path("runs/{id}").get(runs::show))
-        .push(Router::with_path("reports/{id}").get(later::report))
+        .push(Router::with_path("reports/{id}").get(reports::show))
         .push(Router::with_path("targets").get(targets::list))
         .push(Router::with_path("transforms").get(transforms::list))
         .push(Router::with_path("workers").get(workers::list));
@@ -67,14 +71,21 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
         .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
         .push(Router::with_path("pipelines/{p}/reconcile").post(later::reconcile))
-        .push(Router::with_path("pipelines/{p}/preview").post(later::preview))
         .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(later::replay))
         .push(Router::with_path("runs/{id}/again").post(runs::again));
     let allow = Router::new().hoop(Requires(Admin)).push(Router::with_path("targets").post(targets::create));
     Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 
+/// What may wait for a worker.
+fn waits() -> Router {
+    let operate =
+        Router::new().hoop(Requires(Operator)).push(Router::with_path("pipelines/{p}/preview").post(reports::preview));
+    Router::with_path("api/v1").push(operate)
+}
+
 /// The documented routes, for the OpenAPI document.
 pub fn documented() -> Router {
-    Router::new().push(ops::router()).push(api()).push(Router::with_path("api/v1/events").get(events::follow))
+    let events = Router::with_path("api/v1/events").get(events::follow);
+    Router::new().push(ops::router()).push(api()).push(waits()).push(events)
 }

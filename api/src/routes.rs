@@ -4,6 +4,7 @@ pub mod events;
 pub mod later;
 pub mod ops;
 pub mod pipelines;
+pub mod reports;
 pub mod runs;
 pub mod targets;
 pub mod transforms;

@@ -3,6 +3,7 @@
 mod input;
 mod one_of;
 mod pipeline;
+mod report;
 mod run;
 
 use salvo::{
@@ -17,6 +18,7 @@ use vitrina_shared::domain::Status;
 pub use input::{PipelineInput, PipelinePatch, TargetInput};
 pub use one_of::OneOf;
 pub use pipeline::{CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView};
+pub use report::{PreviewInput, PreviewView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
 
 /// A page of a longer list.

@@ -9,7 +9,8 @@
 //! 5. [`jobs`]: how work enters the queue;
 //! 6. [`lifecycle`]: the only code that changes a status;
 //! 7. [`configuration`]: creating, changing and removing pipelines;
-//! 8. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced.
+//! 8. [`reports`]: what clients want to know and workers find out;
+//! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced.
 //!
 //! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start.
 
@@ -25,6 +26,7 @@ pub mod migrate;
 pub mod notify;
 pub mod process;
 pub mod progress;
+pub mod reports;
 pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]

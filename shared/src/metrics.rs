@@ -31,6 +31,10 @@ pub const RETRIES: &str = "vitrina_retries_total";
 pub const RECOVERED: &str = "vitrina_recovered_jobs_total";
 /// Batches that were refused because another worker had them.
 pub const FENCED: &str = "vitrina_fenced_batches_total";
+/// Reports that ended, by kind and status.
+pub const REPORTS: &str = "vitrina_reports_total";
+/// How long reports took in a worker's hands, by kind.
+pub const REPORT_DURATION: &str = "vitrina_report_duration_seconds";
 /// How far the safe horizon is behind the clock, by pipeline.
 pub const HORIZON_LAG: &str = "vitrina_horizon_lag_seconds";
 /// Constant 1, labelled with the version.
@@ -74,6 +78,8 @@ fn install() -> Option<PrometheusHandle> {
     describe_counter!(RETRIES, "Attempts that failed and are repeated");
     describe_counter!(RECOVERED, "Jobs and pipelines that were brought back after a crash");
     describe_counter!(FENCED, "Batches refused because another worker had committed them");
+    describe_counter!(REPORTS, "Reports that ended");
+    describe_histogram!(REPORT_DURATION, Unit::Seconds, "Time of a report in a worker's hands");
     describe_gauge!(HORIZON_LAG, Unit::Seconds, "How far behind the clock the rows are that can be read safely");
     describe_gauge!(BUILD_INFO, "Constant 1, labelled with the version");
     metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);

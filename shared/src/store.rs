@@ -5,6 +5,7 @@
 pub mod horizon;
 pub mod pipelines;
 pub mod queue;
+pub mod reports;
 pub mod runs;
 pub mod state;
 pub mod swaps;

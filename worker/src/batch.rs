@@ -13,3 +13,4 @@ mod start;
 
 pub use chain::execute;
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
+pub use pushdown::quote;

@@ -14,7 +14,10 @@ use vitrina_shared::{
     guard::SourceSchemas,
 };
 
-use crate::batch::{Plan, Reviewed};
+use crate::{
+    batch::{Plan, Reviewed},
+    report_slots::ReportSlots,
+};
 
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
@@ -22,18 +25,44 @@ const MAX_PLANS: usize = 256;
 /// How long what was found out about source and target holds. What changes meanwhile fails the batch instead.
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
+/// The connections that jobs have.
+#[derive(Debug, Clone)]
+pub struct Pools {
+    /// For batches.
+    pub batches: PgPool,
+    /// For describing queries.
+    pub describing: PgPool,
+    /// For reports.
+    pub reports: PgPool,
+}
+
+impl Pools {
+    /// Closes them all.
+    pub async fn close(&self) {
+        self.batches.close().await;
+        self.describing.close().await;
+        self.reports.close().await;
+    }
+}
+
 /// Everything a job needs.
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
     /// For describing queries, which forgets a connection's prepared statements.
     pub describing: PgPool,
+    /// For reports: however many there are, batches have their connections.
+    pub reports: PgPool,
+    /// Room for reports.
+    pub report_slots: ReportSlots,
     /// The worker's unique name.
     pub name: String,
     /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
+    /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
+    pub life: CancellationToken,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
     working: Mutex<HashSet<String>>,
@@ -44,19 +73,23 @@ pub struct Environment {
 impl Environment {
     /// An environment of the given worker.
     pub fn new(
-        db: PgPool,
-        describing: PgPool,
+        pools: Pools,
         name: String,
         schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
+        life: CancellationToken,
     ) -> Self {
+        let Pools { batches, describing, reports } = pools;
         Self {
-            db,
+            db: batches,
             describing,
+            reports,
+            report_slots: ReportSlots::default(),
             name,
             schemas,
             stop,
+            life,
             wake,
             working: Mutex::default(),
             plans: Mutex::default(),

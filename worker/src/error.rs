@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use rand::RngExt;
-use vitrina_shared::{database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError};
+use vitrina_shared::{
+    database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
+};
 
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
@@ -121,6 +123,16 @@ impl From<LifecycleError> for BatchError {
             LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } | LifecycleError::Enqueue(_) => {
                 Self::fatal(error.to_string())
             }
+        }
+    }
+}
+
+impl From<ReportError> for BatchError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Database(error) | ReportError::Enqueue(EnqueueError::Database(error)) => error.into(),
+            ReportError::NoPipeline(_) => Self::RunEnded(error.to_string()),
+            ReportError::TooMany | ReportError::Enqueue(_) => Self::fatal(error.to_string()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The data plane: executes batches, and knows nothing of the API.
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
-//! `jobs::execute_batch` is what a job does, and decides about retries; `batch` is a batch from job to commit, with
-//! `batch::plan` (what to read and write), `batch::start` (from where to where) and `batch::chain` (one after the
-//! other); `maintenance` keeps the tables in order.
+//! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `batch::plan` (what
+//! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other); `report` is what
+//! reports find out; `maintenance` keeps the tables in order.
 
 mod batch;
 mod environment;
@@ -12,6 +12,8 @@ mod jobs;
 mod maintenance;
 mod metrics_server;
 mod queue;
+mod report;
+mod report_slots;
 mod service;
 mod worker;
 

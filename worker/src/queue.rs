@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 use vitrina_shared::jobs::BATCH_QUEUE;
 
 use self::{payload::Payload, wake::Wake};
-use crate::{environment::Environment, jobs::execute_batch};
+use crate::{environment::Environment, jobs};
 
 /// How the queue is read.
 pub struct QueueOptions {
@@ -63,7 +63,7 @@ pub async fn run(
 async fn handle(payload: Value, id: TaskId, env: Data<Arc<Environment>>) -> Result<(), std::convert::Infallible> {
     // A task of its own: apalis looks for jobs whenever its task is woken, which every answer of the database would do.
     // It ends with its worker all the same.
-    let run = AbortOnDropHandle::new(tokio::spawn(execute_batch::run(Arc::clone(&env), id.to_string(), payload)));
+    let run = AbortOnDropHandle::new(tokio::spawn(jobs::run(Arc::clone(&env), id.to_string(), payload)));
     if let Err(error) = run.await {
         tracing::error!(error = %error, "a job ended unexpectedly; maintenance will release it");
     }

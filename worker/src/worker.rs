@@ -18,7 +18,7 @@ use vitrina_shared::{
 };
 
 use crate::{
-    environment::Environment,
+    environment::{Environment, Pools},
     maintenance,
     queue::{self, QueueOptions},
 };
@@ -35,8 +35,7 @@ const CONTROL_SETTINGS: [(&str, &str); 1] = [("synchronous_commit", "off")];
 /// A worker, ready to run.
 pub struct Worker {
     config: WorkerConfig,
-    batches: PgPool,
-    describing: PgPool,
+    pools: Pools,
     control: PgPool,
     schemas: SourceSchemas,
     database: DatabaseConfig,
@@ -56,8 +55,15 @@ impl Worker {
             max_connections: u32::try_from(connections).unwrap_or(u32::MAX),
         };
         Self {
-            batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_LIMITS.map(owned)),
-            describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
+            pools: Pools {
+                batches: database::pool_with(
+                    &sized(config.concurrency + 2),
+                    "vitrina-worker",
+                    &BATCH_LIMITS.map(owned),
+                ),
+                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
+                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS.map(owned)),
+            },
             control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS.map(owned)),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
@@ -85,8 +91,7 @@ impl Worker {
                 }
             }
         }
-        self.batches.close().await;
-        self.describing.close().await;
+        self.pools.close().await;
         self.control.close().await;
         tracing::info!("worker stopped");
     }
@@ -99,12 +104,12 @@ impl Worker {
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
-            self.batches.clone(),
-            self.describing.clone(),
+            self.pools.clone(),
             name.to_owned(),
             self.schemas.clone(),
             wake,
             self.stop.clone(),
+            life.clone(),
         ));
         let options = QueueOptions {
             concurrency: self.config.concurrency,

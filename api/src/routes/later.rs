@@ -10,18 +10,6 @@ pub async fn reconcile() -> Result<NoContent, ApiError> {
     Err(ApiError::NotYet("reconcile"))
 }
 
-/// Show rows as they would be written.
-#[endpoint(tags("pipelines"), parameters(("p" = String, Path, description = "Id or name of a pipeline")), status_codes(401, 403, 429, 501))]
-pub async fn preview() -> Result<NoContent, ApiError> {
-    Err(ApiError::NotYet("preview"))
-}
-
-/// A reconcile or a preview, its status and result.
-#[endpoint(tags("pipelines"), parameters(("id" = String, Path, description = "Id of a report")), status_codes(401, 403, 429, 501))]
-pub async fn report() -> Result<NoContent, ApiError> {
-    Err(ApiError::NotYet("reports of reconcile and preview"))
-}
-
 /// Rows that could not be written.
 #[endpoint(tags("dead letters"), parameters(("p" = String, Path, description = "Id or name of a pipeline")), status_codes(401, 403, 429, 501))]
 pub async fn dead_letters() -> Result<NoContent, ApiError> {

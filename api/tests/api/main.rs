@@ -6,6 +6,7 @@ mod errors;
 mod events;
 mod openapi;
 mod pipelines;
+mod reports;
 mod runs;
 mod service;
 mod support;

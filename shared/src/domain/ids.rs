@@ -36,6 +36,10 @@ id!(
     /// Identifies one attempt to run a pipeline.
     RunId
 );
+id!(
+    /// Identifies a report.
+    ReportId
+);
 
 /// How a client names a pipeline: by id or by name. A name never looks like an id (see `PipelineDraft`).
 #[derive(Debug, Clone, PartialEq, Eq)]

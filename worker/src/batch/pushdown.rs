@@ -349,6 +349,6 @@ fn comparable(relation: &str, column: &TargetColumn) -> String {
 }
 
 /// A name as SQL writes it, whatever it contains.
-pub(super) fn quote(name: &str) -> String {
+pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

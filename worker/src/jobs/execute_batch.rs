@@ -1,10 +1,8 @@
-//! The queue's one kind of job: a batch of a run, and what happens when it goes wrong.
+//! A batch of a run, and what happens when it goes wrong.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use chrono::Utc;
 use futures_util::FutureExt;
-use serde_json::Value;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
     domain::ErrorClass,
@@ -13,30 +11,27 @@ use vitrina_shared::{
         LifecycleError,
         execution::{self, HeldJob, Step},
     },
-    metrics::{BATCHES, FENCED, RETRIES, RUNS, WAKEUP},
+    metrics::{BATCHES, FENCED, RETRIES, RUNS},
     store::{queue, runs},
 };
 
+use super::{observe_wakeup, wait_for_database};
 use crate::{
     batch,
     environment::Environment,
     error::{BatchError, Verdict},
 };
 
-/// Executes a job. Whatever happens, the queue's row says so afterwards, or another worker will find it.
-pub async fn run(env: Arc<Environment>, id: String, payload: Value) {
+/// Executes a batch and those that follow it in this worker's hands.
+pub(super) async fn run(env: Arc<Environment>, id: String, batch: BatchJob) {
     env.take_up(&id);
-    let mut current = id.clone();
-    match serde_json::from_value::<BatchJob>(payload) {
-        Ok(batch) => current = execute(&env, HeldJob { id, batch, worker: env.name.clone() }).await,
-        Err(error) => discard(&env, &id, &error).await,
-    }
-    env.put_down(&current);
+    let held = execute(&env, HeldJob { id, batch, worker: env.name.clone() }).await;
+    env.put_down(&held);
 }
 
 /// Executes a chain of batches and returns the job that was held last.
 async fn execute(env: &Environment, mut job: HeldJob) -> String {
-    observe_wakeup(&job);
+    observe_wakeup(job.batch.queued_us, job.batch.attempt);
     let span = tracing::info_span!(
         "batch",
         pipeline = Empty,
@@ -61,25 +56,6 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
     .instrument(span)
     .await;
     job.id
-}
-
-/// How long the job waited after it was queued, by the clocks of server and worker.
-fn observe_wakeup(job: &HeldJob) {
-    if let Some(queued) = job.batch.queued_us.filter(|_| job.batch.attempt == 0) {
-        let waited = (Utc::now().timestamp_micros() - queued).max(0);
-        metrics::histogram!(WAKEUP).record(waited as f64 / 1_000_000.0);
-    }
-}
-
-/// A payload that cannot be read would be taken up again and again.
-async fn discard(env: &Environment, id: &str, error: &serde_json::Error) {
-    let reason = format!("the job's payload cannot be read: {error}");
-    tracing::error!(job_id = id, error = reason, "job discarded");
-    if let Ok(mut connection) = env.db.acquire().await
-        && let Err(error) = queue::kill(&mut connection, id, &reason).await
-    {
-        tracing::warn!(job_id = id, error = %error, "the job could not be discarded");
-    }
 }
 
 /// The run was ended before the job was taken up. Left alone, the job would come back again and again.
@@ -182,15 +158,4 @@ async fn pipeline_name(env: &Environment, job: &HeldJob) -> String {
     }
     let Ok(mut connection) = env.db.acquire().await else { return String::new() };
     runs::find(&mut connection, job.batch.run_id).await.ok().flatten().map(|run| run.pipeline).unwrap_or_default()
-}
-
-/// Waits until the database answers again, or the worker stops.
-async fn wait_for_database(env: &Environment) {
-    while !env.stop.is_cancelled() {
-        tokio::time::sleep(Duration::from_millis(250)).await;
-        let alive = async { sqlx::query("select 1").execute(&env.db).await };
-        if alive.await.is_ok() {
-            return;
-        }
-    }
 }

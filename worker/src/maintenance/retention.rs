@@ -1,17 +1,19 @@
-//! Removes jobs that ended a while ago, workers that are long gone, and what cancelled runs had gathered.
+//! Removes jobs and reports that ended a while ago, workers that are long gone, and what cancelled runs had gathered.
 
 use std::time::Duration;
 
 use sqlx::PgPool;
 use vitrina_shared::{
     jobs::BATCH_QUEUE,
-    store::{queue, swaps},
+    store::{queue, reports, swaps},
 };
 
 use crate::batch::SWAP_PREFIX;
 
 /// How long finished jobs stay, for whoever wants to look at them.
 const KEEP: Duration = Duration::from_secs(3600);
+/// How long finished reports stay, for whoever asked for them.
+const KEEP_REPORTS: Duration = Duration::from_secs(24 * 3600);
 
 /// Removes what is old. Failing to do so harms nobody; the next time will do it.
 pub async fn run_once(db: &PgPool) {
@@ -20,6 +22,7 @@ pub async fn run_once(db: &PgPool) {
         for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
             swaps::remove(&mut connection, &table).await?;
         }
+        reports::prune(&mut connection, KEEP_REPORTS).await?;
         queue::prune(&mut connection, BATCH_QUEUE, KEEP).await
     };
     match outcome.await {

@@ -7,6 +7,7 @@ mod interleavings;
 mod late_commits;
 mod modes;
 mod recovery;
+mod reports;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 mod support;
 mod swap;

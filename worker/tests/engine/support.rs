@@ -2,15 +2,20 @@
 
 use std::{future::Future, time::Duration};
 
+use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, Env, SourceConfig, WorkerConfig},
     configuration,
-    domain::{Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Run, RunId, RunStatus, Status, TaskKind},
+    domain::{
+        Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest, ReportStatus, Run,
+        RunId, RunStatus, Status, TaskKind,
+    },
     lifecycle::{self, Cause, LifecycleError},
-    store::{pipelines, runs},
+    reports,
+    store::{self, pipelines, runs},
     testing::TestDatabase,
 };
 use vitrina_worker::Worker;
@@ -175,6 +180,37 @@ impl World {
     pub async fn show(&self, pipeline: PipelineId) -> Pipeline {
         let mut connection = self.db.pool().acquire().await.unwrap();
         pipelines::find(&mut connection, &pipeline.into()).await.unwrap().unwrap()
+    }
+
+    /// Asks for a report.
+    pub async fn ask(&self, pipeline: PipelineId, request: &ReportRequest) -> ReportId {
+        reports::request(self.db.pool(), &pipeline.into(), request, TESTER).await.unwrap()
+    }
+
+    pub async fn find_report(&self, report: ReportId) -> Report {
+        let mut connection = self.db.pool().acquire().await.unwrap();
+        store::reports::find(&mut connection, report).await.unwrap().unwrap()
+    }
+
+    /// Waits until the report has ended, however it did.
+    pub async fn reported(&self, report: ReportId) -> Report {
+        eventually(&format!("the end of report {report}"), || async {
+            Some(self.find_report(report).await).filter(|report| report.status.is_final())
+        })
+        .await
+    }
+
+    /// Has a report made and returns its result.
+    pub async fn report(&self, pipeline: PipelineId, request: &ReportRequest) -> Value {
+        let report = self.ask(pipeline, request).await;
+        self.result(report).await
+    }
+
+    /// Waits for the result of a report.
+    pub async fn result(&self, report: ReportId) -> Value {
+        let report = self.reported(report).await;
+        assert_eq!(report.status, ReportStatus::Done, "{:?}: {:?}", report.error_class, report.error);
+        serde_json::from_str(report.result.unwrap().get()).unwrap()
     }
 
     /// Waits until the run has ended, however it did.

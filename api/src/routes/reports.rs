@@ -1,0 +1,163 @@
+//! Reports: what a worker finds out for a client, who may wait for it.
+//!
+//! The API reads no source itself: it queues the report and waits, if the client wants that, for the news of its end.
+
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+use salvo::{
+    Depot, Request, Response, Writer, async_trait,
+    http::{HeaderValue, StatusCode, header},
+    oapi::{Components, Content, EndpointOutRegister, Header, Operation, Response as ResponseDoc, ToSchema, endpoint},
+    writing::Json,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::broadcast::error::RecvError;
+use vitrina_shared::{
+    domain::{
+        Report, ReportId, ReportRequest,
+        report::{MAX_PREVIEW_ROWS, Preview},
+    },
+    reports,
+    store::reports::find,
+};
+
+use crate::{
+    app::App,
+    input::{self, Query},
+    middleware::Actor,
+    problem::{ApiError, ApiResult},
+    views::{PreviewInput, PreviewView, ReportView},
+};
+
+/// How long a client may wait, and does unless it says otherwise.
+const MAX_WAIT: u64 = 60;
+const DEFAULT_WAIT: u64 = 30;
+
+/// The longest wait of all requests.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
+
+/// Show rows as they would be written. They are written nowhere.
+#[endpoint(
+    tags("reports"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 unless told"),
+    ),
+    request_body = PreviewInput,
+    status_codes(200, 202, 400, 401, 403, 404, 413, 415, 422, 429, 503)
+)]
+pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<PreviewView>> {
+    let app = App::of(depot)?;
+    let wait = wait(req)?;
+    let PreviewInput { rows } = input::optional_json(req, app.config.max_body_bytes).await?;
+    if !(1..=MAX_PREVIEW_ROWS).contains(&rows) {
+        return Err(ApiError::invalid("rows", format!("takes a whole number from 1 to {MAX_PREVIEW_ROWS}")));
+    }
+    report::<Preview, _>(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
+}
+
+/// A report, its status and result.
+#[endpoint(
+    tags("reports"),
+    parameters(("id" = String, Path, description = "Id of a report")),
+    status_codes(200, 401, 403, 404, 429, 503)
+)]
+pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<ReportView>> {
+    let app = App::of(depot)?;
+    let id = input::report(req)?;
+    Ok(Json(read(&app, id).await?.into()))
+}
+
+async fn read(app: &App, id: ReportId) -> ApiResult<Report> {
+    let report = find(&mut *app.db.acquire().await?, id).await?;
+    report.ok_or_else(|| ApiError::NotFound(format!("there is no report `{id}`")))
+}
+
+fn wait(req: &Request) -> ApiResult<Duration> {
+    let mut query = Query::of(req);
+    let seconds = query.take_within("wait", 0..=MAX_WAIT, DEFAULT_WAIT);
+    query.finish()?;
+    Ok(Duration::from_secs(seconds))
+}
+
+/// Queues a report and waits for it. `R` is the result as workers write it, `V` as clients see it.
+async fn report<R, V>(
+    app: &Arc<App>,
+    req: &Request,
+    depot: &Depot,
+    request: &ReportRequest,
+    wait: Duration,
+) -> ApiResult<Reported<V>>
+where
+    R: DeserializeOwned,
+    V: From<R>,
+{
+    let actor = Actor::of(depot)?;
+    // Before it is queued: its end cannot be missed.
+    let mut ends = app.report_ends.subscribe();
+    let id = reports::request(&app.db, &input::pipeline(req), request, actor.cause()).await?;
+    let deadline = tokio::time::sleep(wait);
+    tokio::pin!(deadline);
+    let mut report = read(app, id).await?;
+    while !report.status.is_final() {
+        tokio::select! {
+            heard = ends.recv() => match heard {
+                Ok(Some(ended)) if ended != id.0 => continue,
+                // Ours, or something may have been missed.
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => break,
+            },
+            () = &mut deadline => break,
+            () = app.stop.cancelled() => break,
+        }
+        report = read(app, id).await?;
+    }
+    answer::<R, V>(report)
+}
+
+fn answer<R: DeserializeOwned, V: From<R>>(report: Report) -> ApiResult<Reported<V>> {
+    if let Some(result) = &report.result {
+        let result: R = serde_json::from_str(result.get()).map_err(ApiError::internal)?;
+        return Ok(Reported::Done(result.into()));
+    }
+    match (report.error_class, report.status.is_final()) {
+        (Some(class), true) => Err(ApiError::ReportFailed { class, message: report.error.unwrap_or_default() }),
+        (_, _) => Ok(Reported::Later(report.into(), PhantomData)),
+    }
+}
+
+/// 200 with the result, or 202 and where it will be.
+pub enum Reported<V> {
+    /// The result.
+    Done(V),
+    /// The report, which has not ended.
+    Later(ReportView, PhantomData<V>),
+}
+
+#[async_trait]
+impl<V: Serialize + Send> Writer for Reported<V> {
+    async fn write(self, _req: &mut Request, _depot: &mut Depot, res: &mut Response) {
+        match self {
+            Self::Done(view) => res.render(Json(view)),
+            Self::Later(view, _) => {
+                if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/reports/{}", view.id)) {
+                    res.headers_mut().insert(header::LOCATION, location);
+                }
+                res.status_code(StatusCode::ACCEPTED);
+                res.render(Json(view));
+            }
+        }
+    }
+}
+
+impl<V: ToSchema> EndpointOutRegister for Reported<V> {
+    fn register(components: &mut Components, operation: &mut Operation) {
+        let done = Content::new(V::to_schema(components));
+        let later = Content::new(ReportView::to_schema(components));
+        let location = Header::default().description("Where the report is");
+        let later = ResponseDoc::new("Not ready yet").add_content("application/json", later);
+        operation.responses.insert("200", ResponseDoc::new("The result").add_content("application/json", done));
+        operation.responses.insert("202", later.add_header("Location", location));
+    }
+}

@@ -1,0 +1,137 @@
+//! Reports: queued by the API, made by a worker, waited for by a client.
+
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Api, eventually, expect, expect_problem, messages};
+
+/// Does what a worker would: ends the one unfinished report once it is there.
+async fn simulate_worker(api: &Api, end: &'static str) {
+    eventually("a report", async || {
+        let ended = sqlx::query(end).execute(api.db.pool()).await.unwrap();
+        (ended.rows_affected() == 1).then_some(())
+    })
+    .await;
+}
+
+const DONE: &str = r#"update etl.etl_reports set status = 'DONE', finished_at = now(),
+    result = '{"columns": [{"name": "id", "type": "numeric"}], "rows": [{"id": 12345678901234567890.12}],
+               "omitted": 0, "took_ms": 3}'
+    where status = 'QUEUED'"#;
+const FAILED: &str = "update etl.etl_reports set status = 'FAILED', finished_at = now(), error = 'no column `x`',
+    error_class = 'Fatal' where status = 'QUEUED'";
+const TIMED_OUT: &str = "update etl.etl_reports set status = 'FAILED', finished_at = now(), error = 'time-out',
+    error_class = 'Transient' where status = 'QUEUED'";
+
+fn preview(api: &Api, wait: u32) -> RequestBuilder {
+    api.post(&format!("/pipelines/genres/preview?wait={wait}"))
+}
+
+#[tokio::test]
+async fn whoever_does_not_wait_is_told_where_the_report_will_be() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let response = preview(&api, 0).json(&json!({"rows": 3})).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::ACCEPTED);
+    let place = response.headers()["location"].to_str().unwrap().to_owned();
+    let report: Value = response.json().await.unwrap();
+    assert_eq!(place, format!("/api/v1/reports/{}", report["id"].as_str().unwrap()));
+    assert_eq!(
+        (&report["status"], &report["kind"], &report["pipeline"]),
+        (&json!("QUEUED"), &json!("preview"), &json!("genres"))
+    );
+    assert_eq!(report["request"], json!({"rows": 3}));
+    assert_eq!(api.show(place.trim_start_matches("/api/v1")).await, report);
+    assert_eq!(api.count("select count(*) from apalis.jobs where job_type = 'vitrina:batches'").await, 1);
+}
+
+#[tokio::test]
+async fn whoever_waits_gets_the_result_the_moment_it_is_there() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let (answer, ()) = tokio::join!(expect(preview(&api, 15), StatusCode::OK), simulate_worker(&api, DONE));
+    assert_eq!(answer["columns"][0]["type"], "numeric");
+    let id =
+        api.count("select count(*) from etl.etl_reports where request = '{\"kind\": \"preview\", \"rows\": 10}'").await;
+    assert_eq!(id, 1, "without a body there are ten rows");
+    let shown = preview(&api, 0).send().await.unwrap();
+    assert_eq!(shown.status(), StatusCode::ACCEPTED);
+}
+
+#[tokio::test]
+async fn numbers_keep_all_their_digits_on_the_way() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let (answer, ()) = tokio::join!(preview(&api, 15).send(), simulate_worker(&api, DONE));
+    let text = answer.unwrap().text().await.unwrap();
+    assert!(text.contains("12345678901234567890.12"), "{text}");
+}
+
+#[tokio::test]
+async fn a_report_that_fails_is_a_problem_and_stays_to_be_looked_at() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let (problem, ()) =
+        tokio::join!(expect_problem(preview(&api, 15), 422, "report-failed"), simulate_worker(&api, FAILED));
+    assert_eq!(problem["detail"], "no column `x`");
+    tokio::join!(expect_problem(preview(&api, 15), 503, "report-failed"), simulate_worker(&api, TIMED_OUT));
+    assert_eq!(api.count("select count(*) from etl.etl_reports where status = 'FAILED'").await, 2);
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_its_time_or_with_the_server() {
+    let mut api = Api::start().await;
+    api.create_genres("genres").await;
+    let response = preview(&api, 1).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::ACCEPTED);
+    let waiting = tokio::spawn(preview(&api, 60).send());
+    eventually("the report", async || (api.count("select count(*) from etl.etl_reports").await == 2).then_some(()))
+        .await;
+    api.stop();
+    assert_eq!(waiting.await.unwrap().unwrap().status(), StatusCode::ACCEPTED);
+    api.ended().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_is_said() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let cases = [
+        (json!({"rows": 0}), "rows", "from 1 to 100"),
+        (json!({"rows": 101}), "rows", "from 1 to 100"),
+        (json!({"rows": "many"}), "rows", "invalid type"),
+        (json!({"lines": 3}), "lines", "unknown field"),
+    ];
+    for (body, field, message) in cases {
+        let problem = expect_problem(preview(&api, 0).json(&body), 422, "invalid").await;
+        assert!(messages(&problem, field).concat().contains(message), "{problem}");
+    }
+    for wait in ["61", "-1", "soon"] {
+        let problem = expect_problem(api.post(&format!("/pipelines/genres/preview?wait={wait}")), 422, "invalid").await;
+        assert_eq!(messages(&problem, "wait"), ["takes a whole number from 0 to 60"]);
+    }
+    expect_problem(preview(&api, 0).body("{").header("content-type", "application/json"), 400, "not-json").await;
+    expect_problem(preview(&api, 0).body("{}"), 415, "not-json-type").await;
+    expect_problem(api.post("/pipelines/nope/preview?wait=0"), 404, "not-found").await;
+    for id in ["nope", "01a1e344-bb6d-7549-9210-f4b021e6b1a9"] {
+        expect_problem(api.get(&format!("/reports/{id}")), 404, "not-found").await;
+    }
+    assert_eq!(api.count("select count(*) from etl.etl_reports").await, 0);
+}
+
+#[tokio::test]
+async fn reports_go_with_their_pipeline_and_too_many_are_refused() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let report = expect(preview(&api, 0), StatusCode::ACCEPTED).await;
+    sqlx::query(
+        "insert into etl.etl_reports (id, pipeline_id, request, requested_by, correlation_id)
+         select gen_random_uuid(), pipeline_id, request, 'x', 'x' from etl.etl_reports, generate_series(1, 99)",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+    expect_problem(preview(&api, 0), 429, "too-many").await;
+    api.delete("/pipelines/genres").send().await.unwrap().error_for_status().unwrap();
+    expect_problem(api.get(&format!("/reports/{}", report["id"].as_str().unwrap())), 404, "not-found").await;
+}

@@ -1,0 +1,155 @@
+//! Reports, from a client's request to their end: like a run's batches they are jobs of the queue, and unlike them they
+//! change no status.
+//!
+//! A report and its job begin in one transaction and end in one. Executing one again changes nothing, so a job that
+//! comes back from a worker that died is simply executed again.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use sqlx::{PgConnection, PgPool};
+
+use crate::{
+    domain::{ErrorClass, PipelineRef, Report, ReportId, ReportRequest},
+    jobs::{self, EnqueueError, ReportJob},
+    lifecycle::Cause,
+    store::{pipelines, queue, reports},
+};
+
+/// Reports that may wait or be worked on at once: whoever asks for more is told to come back.
+const MOST_UNFINISHED: i64 = 100;
+
+/// Why a report was not queued, or did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There is no such pipeline.
+    #[error("there is no pipeline `{0}`")]
+    NoPipeline(PipelineRef),
+    /// Too many wait already.
+    #[error("too many reports wait for a worker")]
+    TooMany,
+    /// The job could not be queued.
+    #[error(transparent)]
+    Enqueue(#[from] EnqueueError),
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// A report's job in the hands of a worker.
+#[derive(Debug, Clone)]
+pub struct HeldReport {
+    /// The job's id in the queue.
+    pub id: String,
+    /// What is to be done.
+    pub job: ReportJob,
+    /// Who holds it.
+    pub worker: String,
+}
+
+/// Queues a report.
+pub async fn request(
+    db: &PgPool,
+    pipeline: &PipelineRef,
+    request: &ReportRequest,
+    cause: Cause<'_>,
+) -> Result<ReportId, ReportError> {
+    let mut tx = db.begin().await?;
+    let found = pipelines::find(&mut tx, pipeline).await?;
+    let pipeline_id = found.ok_or_else(|| ReportError::NoPipeline(pipeline.clone()))?.id;
+    if reports::unfinished(&mut tx, MOST_UNFINISHED).await? >= MOST_UNFINISHED {
+        return Err(ReportError::TooMany);
+    }
+    let id = ReportId::generate();
+    let (requested_by, correlation_id) = (cause.actor, cause.correlation_id);
+    let job_id = jobs::enqueue_report(&mut tx, &ReportJob::new(id, request.kind(), correlation_id)).await?;
+    let report = reports::NewReport { id, pipeline_id, request, requested_by, correlation_id, job_id: &job_id };
+    reports::insert(&mut tx, &report).await?;
+    tx.commit().await?;
+    tracing::info!(report_id = %id, kind = %request.kind(), pipeline_id = %pipeline_id, actor = cause.actor, "report requested");
+    Ok(id)
+}
+
+/// Begins the report of a job; nothing if it has ended or is gone with its pipeline.
+pub async fn begin(connection: &mut PgConnection, job: &HeldReport) -> Result<Option<Report>, ReportError> {
+    if !reports::begin(connection, job.job.report_id).await? {
+        return Ok(None);
+    }
+    Ok(reports::find(connection, job.job.report_id).await?)
+}
+
+/// Ends the report and its job with a result. Whether the job was still ours: if not, nothing may be committed.
+pub async fn finish(tx: &mut PgConnection, job: &HeldReport, result: &RawValue) -> Result<bool, ReportError> {
+    let ours = queue::finish(tx, &job.id, &job.worker).await?;
+    if ours {
+        reports::finish(tx, job.job.report_id, result).await?;
+    }
+    Ok(ours)
+}
+
+/// Ends the report and its job with an error. Whether the job was still ours.
+pub async fn fail(
+    tx: &mut PgConnection,
+    job: &HeldReport,
+    class: ErrorClass,
+    error: &str,
+) -> Result<bool, ReportError> {
+    let ours = queue::finish(tx, &job.id, &job.worker).await?;
+    if ours {
+        reports::fail(tx, job.job.report_id, class, error).await?;
+    }
+    Ok(ours)
+}
+
+/// Returns the job to the queue to be tried again after `delay`.
+pub async fn retry(
+    tx: &mut PgConnection,
+    job: &HeldReport,
+    delay: Duration,
+    class: ErrorClass,
+    error: &str,
+) -> Result<(), ReportError> {
+    if put_back(tx, job, &job.job.again(), delay).await? {
+        reports::note_failure(tx, job.job.report_id, class, error).await?;
+    }
+    Ok(())
+}
+
+/// Returns the job to the queue as it is, because this worker cannot go on with it now.
+pub async fn give_back(tx: &mut PgConnection, job: &HeldReport, delay: Duration) -> Result<(), ReportError> {
+    put_back(tx, job, &job.job, delay).await?;
+    Ok(())
+}
+
+async fn put_back(
+    tx: &mut PgConnection,
+    job: &HeldReport,
+    next: &ReportJob,
+    delay: Duration,
+) -> Result<bool, ReportError> {
+    let payload = serde_json::to_vec(next).map_err(EnqueueError::from)?;
+    let returned = queue::put_back(tx, &job.id, &job.worker, &payload, delay).await?;
+    queue::announce(tx).await?;
+    Ok(returned)
+}
+
+/// Fails the report of a job that nobody holds any more, because no worker survives it.
+pub async fn give_up(db: &PgPool, job: &ReportJob, error: &str) -> Result<(), ReportError> {
+    let mut connection = db.acquire().await?;
+    reports::fail(&mut connection, job.report_id, ErrorClass::Fatal, error).await?;
+    Ok(())
+}
+
+/// Gives a job to every unfinished report that has none. Returns how many. Any number of processes may call it at once.
+pub async fn recover(db: &PgPool) -> Result<u64, ReportError> {
+    let mut tx = db.begin().await?;
+    let stranded = reports::lock_stranded(&mut tx).await?;
+    for report in &stranded {
+        let job = ReportJob::new(report.id, report.request.0.kind(), &report.correlation_id);
+        let job_id = jobs::enqueue_report(&mut tx, &job).await?;
+        reports::set_job(&mut tx, report.id, &job_id).await?;
+        tracing::warn!(report_id = %report.id, pipeline_id = %report.pipeline_id, "recovered a report without a job");
+    }
+    tx.commit().await?;
+    Ok(stranded.len() as u64)
+}

@@ -1,0 +1,74 @@
+//! What a report is about: a pipeline as it is configured now, checked like a new one.
+
+use vitrina_shared::{
+    domain::{Mode, Pipeline, PipelineDraft, PipelineId, TargetName},
+    guard::{ParameterTypes, SourceColumn},
+    store::{
+        pipelines,
+        targets::{self, TargetColumn},
+    },
+    validation::{self, Reader},
+};
+
+use crate::{environment::Environment, error::BatchError};
+
+/// A pipeline with its reader and its target.
+#[derive(Debug)]
+pub struct Subject {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// Its query and what that returns.
+    pub reader: Reader,
+    /// The columns of the target's key.
+    pub key: Vec<String>,
+    /// The columns of the target's table; none where the target is an index.
+    pub columns: Vec<TargetColumn>,
+}
+
+impl Subject {
+    /// Looks at the pipeline, its source and its target as they are now.
+    pub async fn look(env: &Environment, id: PipelineId) -> Result<Self, BatchError> {
+        let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
+        let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
+        let draft = &pipeline.draft;
+        let review = validation::review(&env.reports, &env.describing, draft, &env.schemas).await?;
+        let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
+            let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+            return Err(BatchError::fatal(list.join("; ")));
+        };
+        let (name, _) = draft.final_target();
+        let mut connection = env.reports.acquire().await?;
+        let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(&mut connection, name).await?)
+        else {
+            return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist")));
+        };
+        let columns = match &target {
+            TargetName::Mart(table) => targets::columns(&mut connection, table).await?,
+            TargetName::Index(_) => Vec::new(),
+        };
+        drop(connection);
+        Ok(Self { pipeline, reader, key: entry.key, columns })
+    }
+
+    /// What the client decided.
+    pub fn draft(&self) -> &PipelineDraft {
+        &self.pipeline.draft
+    }
+
+    /// The columns that runs walk by.
+    pub fn walk(&self) -> Vec<&SourceColumn> {
+        let draft = self.draft();
+        let names: Vec<&String> = match draft.mode {
+            Mode::Incremental => draft.incremental_key.iter().chain(&draft.incremental_id_key).collect(),
+            Mode::Full => self.key.iter().collect(),
+        };
+        names.into_iter().filter_map(|name| self.reader.columns.iter().find(|column| &column.name == name)).collect()
+    }
+
+    /// The query, with `$1` to `$4` for its placeholders.
+    pub fn query(&self) -> String {
+        let walk = self.walk();
+        let type_of = |place: usize| walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();
+        self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
+    }
+}
