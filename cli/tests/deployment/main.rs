@@ -4,6 +4,7 @@
 
 mod compose;
 mod image;
+mod kubernetes;
 mod manifest;
 mod probe;
 mod secrets;

@@ -22,6 +22,12 @@ pub fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// The YAML documents of a file.
+pub fn documents(text: &str) -> Vec<Value> {
+    let documents = serde_norway::Deserializer::from_str(text);
+    documents.map(|one| serde::Deserialize::deserialize(one).unwrap()).collect()
+}
+
 /// A YAML document with its merges done.
 pub fn yaml(text: &str) -> Value {
     let mut document: Value = serde_norway::from_str(text).unwrap();
