@@ -13,7 +13,7 @@ use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
     database,
     guard::SourceSchemas,
-    metrics, notify, store,
+    metrics, migrate, notify, store,
     store::queue::JOBS_CHANNEL,
 };
 
@@ -98,6 +98,7 @@ impl Worker {
 
     /// One life of the worker, under one name.
     async fn run_as(&self, name: &str) -> Result<(), String> {
+        self.find_migrated().await?;
         let life = CancellationToken::new();
         let _ends = life.clone().drop_guard();
         let (wake, wakeups) = watch::channel(0);
@@ -126,6 +127,16 @@ impl Worker {
             self.hand_over(name).await;
         }
         outcome
+    }
+
+    /// Refuses a database that lacks migrations: our statements would fail on it, and users' runs with them.
+    async fn find_migrated(&self) -> Result<(), String> {
+        let asked = async { migrate::pending(&mut *self.control.acquire().await?).await };
+        match asked.await {
+            Ok(0) => Ok(()),
+            Ok(lacking) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Waits for the stop token, then for the batches in hand. apalis waits for them too, but for ever if they are many.

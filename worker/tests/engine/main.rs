@@ -12,3 +12,4 @@ mod reports;
 mod support;
 mod swap;
 mod types;
+mod upgrades;
