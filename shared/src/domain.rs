@@ -7,17 +7,22 @@ mod names;
 pub mod pipeline;
 pub mod report;
 pub mod run;
+mod source_column;
 pub mod status;
 pub mod target;
 pub mod task_plan;
+pub mod transform;
 
 pub use checkpoint::{Checkpoint, Position};
 pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use names::NamedEnum;
-pub use pipeline::{FullStrategy, Mode, NullKeys, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind};
+pub use pipeline::{
+    FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
+};
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};
+pub use source_column::SourceColumn;
 pub use status::{Command, IllegalTransition, Status};
 pub use target::{Target, TargetName};
 pub use task_plan::{Task, TaskPlan};

@@ -24,7 +24,7 @@ mod text;
 
 use std::fmt;
 
-pub use describe::{QueryLimits, SourceColumn, describe, restrict};
+pub use describe::{QueryLimits, describe, restrict};
 pub use functions::{FunctionName, check_functions};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};

@@ -2,14 +2,15 @@
 //!
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
+mod plan;
 mod query;
 mod target;
 
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, TargetName},
-    guard::{GuardError, SourceColumn, SourceQuery, SourceSchemas},
+    domain::{PipelineDraft, Problem, SourceColumn, TargetName},
+    guard::{GuardError, SourceQuery, SourceSchemas},
     store::targets,
 };
 
@@ -31,6 +32,8 @@ pub struct Reader {
     pub query: SourceQuery,
     /// What it returns.
     pub columns: Vec<SourceColumn>,
+    /// What arrives at the target, after the plan's transforms.
+    pub arriving: Vec<SourceColumn>,
 }
 
 /// Finds out everything about a draft. Describing a query forgets what a connection had prepared, so that has a pool of
@@ -48,10 +51,14 @@ pub async fn review(
         return Ok(Review { problems, reader: None });
     };
     match query::read(&mut *describing.acquire().await?, sql, schemas).await {
-        Ok(reader) => {
+        Ok(mut reader) => {
+            match plan::arriving(&draft.tasks, &reader.columns) {
+                Ok(columns) => reader.arriving = columns,
+                Err(problem) => problems.push(problem),
+            }
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
-            problems.extend(target::mismatches(&mut connection, draft, &reader.columns).await?);
+            problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
             Ok(Review { problems, reader: Some(reader) })
         }
         Err(GuardError::Refused(refusal)) => {

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use sqlx::{AssertSqlSafe, PgConnection};
 use vitrina_shared::guard::{
-    self, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal, SourceColumn,
+    self, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal,
     SourceQuery, SourceSchemas,
 };
 use vitrina_shared::testing::TestDatabase;

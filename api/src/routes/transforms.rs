@@ -1,7 +1,7 @@
 //! Transforms that are registered in this deployment.
 
 use salvo::{oapi::endpoint, writing::Json};
-use vitrina_shared::domain::task_plan::REGISTERED_TRANSFORMS;
+use vitrina_shared::domain::transform::REGISTERED;
 
 use crate::{
     problem::ApiError,
@@ -11,6 +11,6 @@ use crate::{
 /// List the transforms that a plan may name.
 #[endpoint(tags("transforms"), status_codes(200, 401, 403, 429))]
 pub async fn list() -> Result<Json<Items<TransformView>>, ApiError> {
-    let items = REGISTERED_TRANSFORMS.iter().map(|name| TransformView { name: (*name).to_owned() }).collect();
+    let items = REGISTERED.iter().map(TransformView::from).collect();
     Ok(Json(Items { items }))
 }

@@ -3,7 +3,7 @@
 use salvo::oapi::ToSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use vitrina_shared::domain::{FullStrategy, Mode, NullKeys, PipelineDraft, PipelineOptions, Task, TaskKind};
+use vitrina_shared::domain::{FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind};
 
 use super::OneOf;
 
@@ -40,6 +40,12 @@ pub struct OptionsInput {
     /// Re-read this many seconds before the checkpoint.
     #[serde(default)]
     pub lookback_seconds: Option<u32>,
+    /// What to do with a row that the sink refuses; `fail` unless it says otherwise.
+    #[serde(default)]
+    pub on_row_error: Option<OneOf<OnRowError>>,
+    /// With `dead_letter`: how many rows of a run may be put aside before it fails after all; 1,000 unless it says otherwise.
+    #[serde(default)]
+    pub max_rejects: Option<u32>,
 }
 
 /// A new pipeline.
@@ -187,6 +193,8 @@ impl From<OptionsInput> for PipelineOptions {
             null_keys: input.null_keys.map(|value| value.0),
             full_strategy: input.full_strategy.map(|value| value.0),
             lookback_seconds: input.lookback_seconds,
+            on_row_error: input.on_row_error.map(|value| value.0),
+            max_rejects: input.max_rejects,
         }
     }
 }

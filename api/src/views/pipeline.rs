@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{Checkpoint, FullStrategy, Mode, NullKeys, Pipeline, PipelineOptions, Status, Target, Task, TaskKind},
+    domain::{Checkpoint, FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind, transform::TransformKind},
     store::{state::State, workers::Worker},
 };
 
@@ -68,6 +68,12 @@ pub struct OptionsView {
     /// Seconds re-read before the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
+    /// What to do with a row that the sink refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_row_error: Option<OneOf<OnRowError>>,
+    /// How many rows of a run may be put aside before it fails after all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rejects: Option<u32>,
 }
 
 /// One step of a plan.
@@ -119,6 +125,8 @@ impl From<PipelineOptions> for OptionsView {
             null_keys: options.null_keys.map(OneOf),
             full_strategy: options.full_strategy.map(OneOf),
             lookback_seconds: options.lookback_seconds,
+            on_row_error: options.on_row_error.map(OneOf),
+            max_rejects: options.max_rejects,
         }
     }
 }
@@ -222,6 +230,21 @@ impl From<Target> for TargetView {
 pub struct TransformView {
     /// The name to write as a step's `body`.
     pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON schema of the step's `options`.
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub options_schema: Value,
+}
+
+impl From<&TransformKind> for TransformView {
+    fn from(kind: &TransformKind) -> Self {
+        Self {
+            name: kind.name.to_owned(),
+            description: kind.description.to_owned(),
+            options_schema: (kind.schema)(),
+        }
+    }
 }
 
 /// A live worker.

@@ -458,9 +458,12 @@ async fn a_target_that_could_not_be_written_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn there_are_no_transforms_yet() {
+async fn transforms_are_listed_with_the_schema_of_their_options() {
     let api = Api::start().await;
-    assert_eq!(api.show("/transforms").await, json!({"items": []}));
+    let items = api.show("/transforms").await["items"].clone();
+    let names: Vec<_> = items.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["mask", "rename"]);
+    assert_eq!(items[0]["options_schema"]["required"], json!(["columns"]));
 }
 
 #[tokio::test]

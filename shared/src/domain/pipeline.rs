@@ -48,6 +48,16 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// What to do with a row that the sink refuses.
+    OnRowError {
+        /// End the run.
+        Fail = "fail",
+        /// Put the row aside with the reason, and go on without it.
+        DeadLetter = "dead_letter",
+    }
+}
+
 /// Settings beyond the columns of `etl.etl_pipelines`. Unknown ones are refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -61,6 +71,22 @@ pub struct PipelineOptions {
     /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
+    /// What to do with a row that the sink refuses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_row_error: Option<OnRowError>,
+    /// How many rows of a run may be put aside before it fails after all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rejects: Option<u32>,
+}
+
+impl PipelineOptions {
+    /// How many rows of a run may be put aside; none where the first one ends it.
+    pub fn rejects_allowed(&self) -> Option<u32> {
+        match self.on_row_error {
+            Some(OnRowError::DeadLetter) => Some(self.max_rejects.unwrap_or(DEFAULT_MAX_REJECTS)),
+            Some(OnRowError::Fail) | None => None,
+        }
+    }
 }
 
 /// Everything a client decides about a pipeline.
@@ -127,6 +153,8 @@ impl Problem {
 
 /// Largest batch. Beyond it a transaction would be long without being faster.
 pub const MAX_BATCH_SIZE: i32 = 1_000_000;
+/// How many rows of a run are put aside unless the pipeline says otherwise: more of them is no accident.
+pub const DEFAULT_MAX_REJECTS: u32 = 1_000;
 /// Longest description.
 pub const MAX_DESCRIPTION: usize = 2_000;
 
@@ -153,6 +181,7 @@ impl PipelineDraft {
         let mut problems: Vec<Problem> = self.name_problem().into_iter().collect();
         problems.extend(self.size_problems());
         problems.extend(self.mode_problems());
+        problems.extend(self.row_error_problems());
         problems.extend(self.source_problems());
         problems.extend(TaskPlan::problems(&self.tasks));
         if let Err(error) = self.target_table.parse::<TargetName>() {
@@ -208,6 +237,19 @@ impl PipelineDraft {
         if self.mode == Mode::Full && self.options.lookback_seconds.is_some() {
             problems
                 .push(Problem::new("options.lookback_seconds", "a pipeline in mode `full` reads everything anyway"));
+        }
+        problems
+    }
+
+    fn row_error_problems(&self) -> Vec<Problem> {
+        let options = &self.options;
+        let mut problems = Vec::new();
+        if options.max_rejects.is_some() && options.rejects_allowed().is_none() {
+            problems
+                .push(Problem::new("options.max_rejects", "rows are put aside only with on_row_error `dead_letter`"));
+        }
+        if options.rejects_allowed().is_some() && options.full_strategy == Some(FullStrategy::Swap) {
+            problems.push(Problem::new("options.on_row_error", "a swap takes all rows or none: use full_strategy `merge`"));
         }
         problems
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, TargetName, TaskKind};
+use super::{Problem, TargetName, TaskKind, transform};
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,9 +19,6 @@ pub struct Task {
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Transforms that this deployment has. Code never comes from the database or over the API.
-pub const REGISTERED_TRANSFORMS: &[&str] = &[];
-
 /// The rules of a plan.
 pub struct TaskPlan;
 
@@ -33,6 +30,7 @@ impl TaskPlan {
         for (place, task) in tasks.iter().enumerate() {
             problems.extend(step_problem(place, task));
             problems.extend(body_problem(place, task));
+            problems.extend(options_problem(place, task));
             problems.extend(target_problem(place == last, place, task));
         }
         problems
@@ -69,18 +67,22 @@ fn body_problem(place: usize, task: &Task) -> Option<Problem> {
     if task.body.trim().is_empty() {
         return Some(Problem::new(field, "a step needs a body: a query, or the name of a registered transform"));
     }
-    let unknown = task.task_type != TaskKind::Sql && !REGISTERED_TRANSFORMS.contains(&task.body.as_str());
+    let unknown = task.task_type != TaskKind::Sql && transform::find(&task.body).is_none();
     unknown.then(|| {
         let name: String = task.body.chars().take(100).collect();
-        Problem::new(field, format!("no transform `{name}` is registered in this deployment: {}", registered()))
+        let known = transform::names();
+        Problem::new(field, format!("no transform `{name}` is registered in this deployment: it has {known}"))
     })
 }
 
-fn registered() -> String {
-    if REGISTERED_TRANSFORMS.is_empty() {
-        "it has none".to_owned()
-    } else {
-        format!("it has {}", REGISTERED_TRANSFORMS.join(", "))
+fn options_problem(place: usize, task: &Task) -> Option<Problem> {
+    let field = format!("tasks[{place}].options");
+    match task.task_type {
+        TaskKind::Sql => (!task.options.is_empty()).then(|| Problem::new(field, "an SQL step has no options")),
+        TaskKind::Rust | TaskKind::Python => {
+            let refusal = (transform::find(&task.body)?.configure)(&task.options).err()?;
+            Some(Problem::new(field, refusal))
+        }
     }
 }
 
@@ -121,8 +123,12 @@ mod tests {
             (&[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Sql, "select 2")], "only the first step is SQL"),
             (&[step(1, TaskKind::Sql, "  ")], "a step needs a body"),
             (
+                &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "paint")],
+                "no transform `paint` is registered",
+            ),
+            (
                 &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "mask")],
-                "no transform `mask` is registered",
+                "missing field `columns`",
             ),
             (&[early_target, step(2, TaskKind::Rust, "mask")], "only the last step may override"),
         ];

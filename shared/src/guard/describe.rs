@@ -8,6 +8,7 @@ use sqlx::postgres::{PgColumn, PgDatabaseError, PgErrorPosition};
 use sqlx::{AssertSqlSafe, Column, Connection, Executor, PgConnection, SqlSafeStr, Statement};
 
 use super::{GuardError, QUERY_ROLE, Refusal, SourceQuery};
+use crate::domain::SourceColumn;
 
 /// How long a user's query may run, and wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +22,6 @@ impl Default for QueryLimits {
     fn default() -> Self {
         Self { statement: Duration::from_secs(5), lock: Duration::from_secs(2) }
     }
-}
-
-/// A column that a query returns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceColumn {
-    pub name: String,
-    pub type_oid: u32,
-    /// The type as SQL writes it, for instance `timestamp with time zone`.
-    pub type_name: String,
-    /// Whether nulls may come, where that is known: for columns that come straight from a table.
-    pub nullable: Option<bool>,
 }
 
 /// Hands the transaction of `conn` over to users' SQL until it ends.

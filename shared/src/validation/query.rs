@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{Mode, PipelineDraft, Problem},
-    guard::{self, GuardError, Placeholder, QueryLimits, SourceColumn, SourceSchemas},
+    domain::{Mode, PipelineDraft, Problem, SourceColumn},
+    guard::{self, GuardError, Placeholder, QueryLimits, SourceSchemas},
 };
 
 use super::Reader;
@@ -32,7 +32,7 @@ pub(super) async fn read(
     let query = guard::parse(sql, schemas)?;
     guard::check_functions(connection, &query).await?;
     let columns = guard::describe(connection, &query, &QueryLimits::default()).await?;
-    Ok(Reader { query, columns })
+    Ok(Reader { query, arriving: columns.clone(), columns })
 }
 
 /// A query that pages by itself must do so completely: a forgotten bound would skip or repeat rows.

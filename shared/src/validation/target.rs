@@ -3,10 +3,11 @@
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{PipelineDraft, Problem, TargetName},
-    guard::SourceColumn,
+    domain::{PipelineDraft, Problem, SourceColumn, TargetName},
     store::targets::{self, TargetColumn},
 };
+
+use super::{Reader, plan};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights.
 pub async fn problems(
@@ -57,7 +58,7 @@ fn key_problems(key: &[String]) -> Vec<Problem> {
 pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
-    source: &[SourceColumn],
+    reader: &Reader,
 ) -> Result<Vec<Problem>, sqlx::Error> {
     let (name, field) = draft.final_target();
     let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
@@ -66,9 +67,10 @@ pub(super) async fn mismatches(
     let mut problems: Vec<Problem> = entry
         .key
         .iter()
-        .filter(|key| !source.iter().any(|column| &column.name == *key))
+        .filter(|key| !reader.columns.iter().any(|column| &column.name == *key))
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
+    problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
     if let TargetName::Index(_) = &target {
         problems.push(Problem::new(field, "this version does not write indexes yet: choose a table of `analytics`"));
     }
@@ -77,7 +79,7 @@ pub(super) async fn mismatches(
         problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
         let columns = targets::columns(connection, table).await?;
         if !columns.is_empty() {
-            problems.extend(column_problems(connection, draft, &target, source, &columns).await?);
+            problems.extend(column_problems(connection, draft, &target, &reader.arriving, &columns).await?);
         }
     }
     Ok(problems)

@@ -3,8 +3,8 @@
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{FullStrategy, Mode, PipelineDraft, RunId, TargetName},
-    guard::{SourceColumn, SourceSchemas},
+    domain::{FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, TargetName},
+    guard::SourceSchemas,
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
 };

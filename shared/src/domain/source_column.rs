@@ -1,0 +1,14 @@
+//! What a query returns.
+
+/// A column that a query returns, or a transform makes of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub type_oid: u32,
+    /// The type as SQL writes it, for instance `timestamp with time zone`.
+    pub type_name: String,
+    /// Whether nulls may come, where that is known: for columns that come straight from a table.
+    pub nullable: Option<bool>,
+}
