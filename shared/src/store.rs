@@ -2,6 +2,7 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
+pub mod dead_letters;
 pub mod horizon;
 pub mod pipelines;
 pub mod queue;

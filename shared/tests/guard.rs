@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use sqlx::{AssertSqlSafe, PgConnection};
+use vitrina_shared::domain::SourceColumn;
 use vitrina_shared::guard::{
-    self, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal,
-    SourceQuery, SourceSchemas,
+    self, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal, SourceQuery,
+    SourceSchemas,
 };
 use vitrina_shared::testing::TestDatabase;
 

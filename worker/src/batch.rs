@@ -1,6 +1,7 @@
 //! A batch from job to commit.
 //!
-//! `open` (is the run still wanted, what does it read) → `chain` (batch after batch, each one statement)
+//! `open` (is the run still wanted, what does it read) → `chain` (batch after batch, each one statement, or a `stream`
+//! where rows pass through the worker)
 //! → `close` (what the pipeline's status becomes).
 
 mod chain;
@@ -9,7 +10,10 @@ mod estimate;
 mod open;
 mod plan;
 mod pushdown;
+mod reader;
 mod start;
+mod stream;
+mod streaming;
 
 pub use chain::execute;
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};

@@ -30,6 +30,8 @@ const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 pub struct Pools {
     /// For batches.
     pub batches: PgPool,
+    /// For reading pages whose rows pass through the worker.
+    pub reading: PgPool,
     /// For describing queries.
     pub describing: PgPool,
     /// For reports.
@@ -40,6 +42,7 @@ impl Pools {
     /// Closes them all.
     pub async fn close(&self) {
         self.batches.close().await;
+        self.reading.close().await;
         self.describing.close().await;
         self.reports.close().await;
     }
@@ -49,6 +52,8 @@ impl Pools {
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
+    /// For reading pages whose rows pass through the worker, while they are written over another connection.
+    pub reading: PgPool,
     /// For describing queries, which forgets a connection's prepared statements.
     pub describing: PgPool,
     /// For reports: however many there are, batches have their connections.
@@ -80,9 +85,10 @@ impl Environment {
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Pools { batches, describing, reports } = pools;
+        let Pools { batches, reading, describing, reports } = pools;
         Self {
             db: batches,
+            reading,
             describing,
             reports,
             report_slots: ReportSlots::default(),

@@ -10,6 +10,8 @@ use vitrina_shared::{
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
 const RUN_ENDED: &str = "VT002";
+/// The SQLSTATE of `etl_page.write_rows` for more refused rows than may be.
+const TOO_MANY_REFUSED: &str = "VT004";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -92,10 +94,21 @@ impl From<sqlx::Error> for BatchError {
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
+            TOO_MANY_REFUSED => {
+                let message =
+                    format!("more rows were refused than max_rejects allows; the last one: {}", server.message());
+                return Self::Failed { class: ErrorClass::Row, message };
+            }
             _ => {}
         }
         Self::Failed { class: classify(&code), message: explain(server, &code) }
     }
+}
+
+/// Whether the server refused a row, by its value or by a constraint, and might take the page's others.
+pub fn is_row_error(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
+    code.starts_with("22") || code.starts_with("23")
 }
 
 /// The class of a server's error by its SQLSTATE.

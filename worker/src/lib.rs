@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
 //! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `batch::plan` (what
-//! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other); `report` is what
+//! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other),
+//! `batch::stream` and `sink` (rows that pass through the worker); `report` is what
 //! reports find out; `maintenance` keeps the tables in order.
 
 mod batch;
@@ -15,6 +16,7 @@ mod queue;
 mod report;
 mod report_slots;
 mod service;
+mod sink;
 mod worker;
 
 pub use metrics_server::MetricsServerError;

@@ -61,6 +61,11 @@ impl Worker {
                     "vitrina-worker",
                     &BATCH_LIMITS.map(owned),
                 ),
+                reading: database::pool_with(
+                    &sized(config.concurrency),
+                    "vitrina-worker-reading",
+                    &BATCH_LIMITS.map(owned),
+                ),
                 describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
                 reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS.map(owned)),
             },

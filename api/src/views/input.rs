@@ -3,7 +3,9 @@
 use salvo::oapi::ToSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use vitrina_shared::domain::{FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind};
+use vitrina_shared::domain::{
+    FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
+};
 
 use super::OneOf;
 

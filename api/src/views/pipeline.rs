@@ -6,7 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{Checkpoint, FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind, transform::TransformKind},
+    domain::{
+        Checkpoint, FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task,
+        TaskKind, transform::TransformKind,
+    },
     store::{state::State, workers::Worker},
 };
 
@@ -239,11 +242,7 @@ pub struct TransformView {
 
 impl From<&TransformKind> for TransformView {
     fn from(kind: &TransformKind) -> Self {
-        Self {
-            name: kind.name.to_owned(),
-            description: kind.description.to_owned(),
-            options_schema: (kind.schema)(),
-        }
+        Self { name: kind.name.to_owned(), description: kind.description.to_owned(), options_schema: (kind.schema)() }
     }
 }
 

@@ -5,11 +5,24 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, expect, expect_problem, genres, genres_but, messages};
 
+fn step(order: i32, kind: &str, body: &str) -> Value {
+    json!({"order_index": order, "task_type": kind, "body": body})
+}
+
+fn plan(steps: Vec<Value>) -> Value {
+    json!({"source_query": null, "tasks": steps})
+}
+
+/// A plan whose second step is the transform `mask`.
+fn masked(sql: &str, options: Value) -> Value {
+    let mut mask = step(2, "RUST", "mask");
+    mask["options"] = options;
+    plan(vec![step(1, "SQL", sql), mask])
+}
+
 /// Changes to a good pipeline that make it a bad one: the field that is blamed, and a telling part of the reason.
 fn broken() -> Vec<(Value, &'static str, &'static str)> {
     let sql = "select id as genre_id, name, modified from content.genre";
-    let step = |order: i32, kind: &str, body: &str| json!({"order_index": order, "task_type": kind, "body": body});
-    let plan = |steps: Vec<Value>| json!({"source_query": null, "tasks": steps});
     let mut early_target = step(1, "SQL", sql);
     early_target["target_table"] = json!("analytics.genre_dim");
     let mut foreign_target = step(1, "SQL", sql);
@@ -88,10 +101,17 @@ fn broken() -> Vec<(Value, &'static str, &'static str)> {
         (plan(vec![step(1, "SQL", " ")]), "tasks[0].body", "needs a body"),
         (plan(vec![step(1, "SQL", "select * from film")]), "tasks[0].body", "needs its schema"),
         (
-            plan(vec![step(1, "SQL", sql), step(2, "RUST", "mask")]),
+            plan(vec![step(1, "SQL", sql), step(2, "RUST", "paint")]),
             "tasks[1].body",
-            "no transform `mask` is registered",
+            "no transform `paint` is registered in this deployment: it has mask, rename",
         ),
+        (masked(sql, json!({})), "tasks[1].options", "missing field `columns`"),
+        (masked(sql, json!({"columns": ["name"], "colour": 1})), "tasks[1].options", "unknown field `colour`"),
+        (masked(sql, json!({"columns": ["title"]})), "tasks[1].options", "no column `title` at this step; there is"),
+        (masked(sql, json!({"columns": ["modified"]})), "tasks[1].options", "only text can be masked"),
+        (masked(sql, json!({"columns": ["genre_id"]})), "tasks[1].options", "part of the target's key"),
+        // refused rows
+        (json!({"options": {"max_rejects": 3}}), "options.max_rejects", "only with on_row_error `dead_letter`"),
         (plan(vec![step(1, "SQL", sql), step(2, "PYTHON", "m.py")]), "tasks[1].body", "no transform `m.py`"),
         (plan(vec![early_target, step(2, "RUST", "mask")]), "tasks[0].target_table", "only the last step"),
         (plan(vec![foreign_target]), "tasks.target_table", "is not in the whitelist"),

@@ -249,7 +249,8 @@ impl PipelineDraft {
                 .push(Problem::new("options.max_rejects", "rows are put aside only with on_row_error `dead_letter`"));
         }
         if options.rejects_allowed().is_some() && options.full_strategy == Some(FullStrategy::Swap) {
-            problems.push(Problem::new("options.on_row_error", "a swap takes all rows or none: use full_strategy `merge`"));
+            problems
+                .push(Problem::new("options.on_row_error", "a swap takes all rows or none: use full_strategy `merge`"));
         }
         problems
     }

@@ -76,14 +76,9 @@ fn body_problem(place: usize, task: &Task) -> Option<Problem> {
 }
 
 fn options_problem(place: usize, task: &Task) -> Option<Problem> {
-    let field = format!("tasks[{place}].options");
-    match task.task_type {
-        TaskKind::Sql => (!task.options.is_empty()).then(|| Problem::new(field, "an SQL step has no options")),
-        TaskKind::Rust | TaskKind::Python => {
-            let refusal = (transform::find(&task.body)?.configure)(&task.options).err()?;
-            Some(Problem::new(field, refusal))
-        }
-    }
+    let kind = transform::find(&task.body).filter(|_| task.task_type != TaskKind::Sql)?;
+    let refusal = (kind.configure)(&task.options).err()?;
+    Some(Problem::new(format!("tasks[{place}].options"), refusal))
 }
 
 fn target_problem(is_last: bool, place: usize, task: &Task) -> Option<Problem> {
@@ -126,10 +121,7 @@ mod tests {
                 &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "paint")],
                 "no transform `paint` is registered",
             ),
-            (
-                &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "mask")],
-                "missing field `columns`",
-            ),
+            (&[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "mask")], "missing field `columns`"),
             (&[early_target, step(2, TaskKind::Rust, "mask")], "only the last step may override"),
         ];
         for (tasks, expected) in cases {

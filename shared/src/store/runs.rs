@@ -343,6 +343,51 @@ pub async fn upper(connection: &mut PgConnection, id: RunId, range_no: i32) -> s
     Ok(upper.flatten())
 }
 
+/// What the next page of a range is read with.
+#[derive(Debug)]
+pub struct NextPage {
+    /// The last row that was written.
+    pub after: Option<Position>,
+    /// The bound that it is read up to.
+    pub upper: Option<String>,
+    /// Rows that the run has put aside so far.
+    pub rows_rejected: i64,
+}
+
+/// What the next page of a range is read with, if this batch is its next one.
+pub async fn next_page(
+    connection: &mut PgConnection,
+    id: RunId,
+    range_no: i32,
+    batch: i64,
+) -> sqlx::Result<Option<NextPage>> {
+    sqlx::query_as!(
+        NextPage,
+        r#"
+        select g.after as "after: Position", g.upper, r.rows_rejected
+        from etl.etl_run_ranges g
+        join etl.etl_runs r on r.id = g.run_id
+        where g.run_id = $1 and g.range_no = $2 and g.next_batch = $3 and g.finished_at is null
+        "#,
+        id as RunId,
+        range_no,
+        batch,
+    )
+    .fetch_optional(connection)
+    .await
+}
+
+/// Adds rows that were put aside.
+pub async fn add_rejected(tx: &mut PgConnection, id: RunId, rows: u64) -> sqlx::Result<()> {
+    if rows > 0 {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        sqlx::query!("update etl.etl_runs set rows_rejected = rows_rejected + $2 where id = $1", id as RunId, rows)
+            .execute(tx)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Adds rows that were written besides the pages.
 pub async fn add_written(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_runs set rows_written = rows_written + $2 where id = $1", id as RunId, rows)
@@ -406,7 +451,7 @@ pub async fn is_walked(connection: &mut PgConnection, id: RunId) -> sqlx::Result
 }
 
 /// A batch about to be executed.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct BatchCall<'a> {
     /// The run.
     pub run: RunId,

@@ -22,7 +22,8 @@ pub(super) fn touched_keys(tasks: &[Task], key: &[String]) -> Vec<Problem> {
         let transforms = transform::configured(std::slice::from_ref(task));
         let touched = transforms.iter().flat_map(|transform| transform.touches());
         problems.extend(touched.filter(|name| key.iter().any(|column| column == name)).map(|name| {
-            let message = format!("`{name}` is part of the target's key, which a transform must leave as the query gives it");
+            let message =
+                format!("`{name}` is part of the target's key, which a transform must leave as the query gives it");
             Problem::new(format!("tasks[{place}].options"), message)
         }));
     }

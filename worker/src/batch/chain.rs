@@ -17,9 +17,13 @@ use vitrina_shared::{
 use super::{
     close, estimate,
     open::{Opened, open},
-    plan::{Bound, Plan},
+    plan::{Bound, Plan, Route},
+    stream::{self, Streamed},
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{
+    environment::Environment,
+    error::{BatchError, is_row_error},
+};
 
 /// How often a chain tells of its progress.
 const TELL_EVERY: Duration = Duration::from_millis(500);
@@ -52,7 +56,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             number: job.batch.batch,
             job: &job.id,
             worker: &job.worker,
-            statement: &plan.page,
+            statement: plan.page(),
             page_size: plan.page_size,
             by_time: plan.bound == Bound::Clock,
             next_job: &next_job,
@@ -61,9 +65,9 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let start = Instant::now();
         // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
         env.take_up(&next_job);
-        let outcome = runs::execute_batch(&mut connection, &call).await;
-        let outcome = outcome.inspect_err(|_| env.put_down(&next_job))?;
-        record(&plan, job, &outcome, start.elapsed());
+        let streamed = execute_one(env, &mut connection, &plan, job, &call).await;
+        let Streamed { outcome, rejected } = streamed.inspect_err(|_| env.put_down(&next_job))?;
+        record(&plan, job, &outcome, rejected, start.elapsed());
         env.put_down(if outcome.goes_on { &job.id } else { &next_job });
         if told.elapsed() > TELL_EVERY {
             told = Instant::now();
@@ -83,12 +87,34 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     }
 }
 
+/// Executes one batch. A page of which the server refused a row is written once more, with care.
+async fn execute_one(
+    env: &Environment,
+    connection: &mut PgConnection,
+    plan: &Plan,
+    job: &HeldJob,
+    call: &BatchCall<'_>,
+) -> Result<Streamed, BatchError> {
+    let careful = match &plan.route {
+        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call).await,
+        Route::Pushdown { careful, .. } => careful.as_ref(),
+    };
+    match (runs::execute_batch(connection, call).await, careful) {
+        (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
+        (Err(error), Some(stream)) if is_row_error(&error) => {
+            tracing::warn!(batch = call.number, error = %error, "a row was refused: the page is written row by row where needed");
+            stream::execute(env, connection, stream, job, call).await
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
 /// Notes how long a part of the work took: `open`, `page` or `close`.
 pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
     metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase).record(took.as_secs_f64());
 }
 
-fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
+fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, took: Duration) {
     let pipeline = || plan.pipeline.clone();
     metrics::counter!(BATCHES, "pipeline" => pipeline(), "result" => "committed").increment(1);
     metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline()).record(took.as_secs_f64());
@@ -100,6 +126,7 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, took: Duration) {
         batch = job.batch.batch,
         rows_read = outcome.rows_read,
         rows_written = outcome.rows_written,
+        rows_rejected = (rejected > 0).then_some(rejected),
         duration_ms = took.as_secs_f64() * 1000.0,
         "batch committed",
     );

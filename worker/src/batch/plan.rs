@@ -3,13 +3,16 @@
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, TargetName},
+    domain::{FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
     guard::SourceSchemas,
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
 };
 
-use super::pushdown::{Completion, Page};
+use super::{
+    pushdown::{Completion, Page},
+    stream::{Sink, Stream},
+};
 use crate::error::BatchError;
 
 /// How tables begin in which runs gather their rows.
@@ -61,8 +64,8 @@ pub struct Plan {
     pub nulls_first: bool,
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
-    /// The statement of a page.
-    pub page: String,
+    /// How its rows get to the target.
+    pub route: Route,
     /// Rows in a page.
     pub page_size: i64,
     /// What a full run does after its last page.
@@ -75,6 +78,20 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+}
+
+/// How rows get to the target.
+#[derive(Debug)]
+pub enum Route {
+    /// A page is one statement, and no row leaves the server.
+    Pushdown {
+        /// The statement.
+        page: String,
+        /// Where refused rows are put aside: how a page is written of which the server refused one.
+        careful: Option<Stream>,
+    },
+    /// Rows pass through the worker.
+    Stream(Stream),
 }
 
 /// What was found out about a run's inputs, its source and its target.
@@ -111,6 +128,14 @@ impl Reviewed {
 }
 
 impl Plan {
+    /// The statement of a page that is written without passing through the worker.
+    pub fn page(&self) -> &str {
+        match &self.route {
+            Route::Pushdown { page, .. } => page,
+            Route::Stream(_) => "",
+        }
+    }
+
     /// Makes the plan of a run.
     pub fn make(run: RunId, inputs: &PipelineDraft, reviewed: &Reviewed) -> Self {
         let Reviewed { reader, table, key, columns } = reviewed;
@@ -129,7 +154,7 @@ impl Plan {
             relations: reader.query.relations().iter().map(ToString::to_string).collect(),
             nulls_first: page.nulls_first(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            page: page.statement(),
+            route: route(inputs, &page),
             page_size: i64::from(inputs.batch_size),
             completion: (inputs.mode == Mode::Full).then(|| page.completion()),
             greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
@@ -140,6 +165,21 @@ impl Plan {
             bound,
         }
     }
+}
+
+fn route(inputs: &PipelineDraft, page: &Page<'_>) -> Route {
+    let rejects_allowed = inputs.options.rejects_allowed();
+    let stream = || Stream {
+        read: page.read(),
+        transforms: transform::configured(&inputs.tasks),
+        key: page.key.to_vec(),
+        rejects_allowed,
+        sink: Sink::Postgres(page.merge()),
+    };
+    if inputs.tasks.len() > 1 {
+        return Route::Stream(stream());
+    }
+    Route::Pushdown { page: page.statement(), careful: rejects_allowed.is_some().then(stream) }
 }
 
 /// The table in which a run gathers its rows.

@@ -68,7 +68,7 @@ impl Page<'_> {
     }
 
     /// The page's last row. It is found first and written as text then, not the other way round.
-    fn last(&self) -> String {
+    pub(super) fn last(&self) -> String {
         let values: Vec<_> = self.walk_names("newest").iter().map(|name| format!("{name}::text")).collect();
         let newest: Vec<_> = self.walk_names("page").iter().map(|name| format!("{name} desc nulls last")).collect();
         // In the middle of NULL keys the place to go on from afterwards is carried along.
@@ -85,7 +85,7 @@ impl Page<'_> {
     }
 
     /// Whether there may be more rows after this page; null if the page did not get further.
-    fn more(&self) -> String {
+    pub(super) fn more(&self) -> String {
         if !self.pages_itself() {
             return "count(*) >= $4".to_owned();
         }
@@ -110,7 +110,7 @@ impl Page<'_> {
     }
 
     /// The query's rows of this page.
-    fn rows(&self) -> String {
+    pub(super) fn rows(&self) -> String {
         if self.pages_itself() {
             return self.query();
         }
@@ -179,7 +179,7 @@ impl Page<'_> {
     /// Writes the page, or puts it aside.
     fn write(&self) -> String {
         match self.gathered_in {
-            None => self.upsert(&self.rows_to_write()),
+            None => self.upsert(&self.newest(&self.names())),
             Some(table) => {
                 let names = self.names();
                 format!("insert into etl_page.{} ({names}) select {names} from page", quote(table))
@@ -187,10 +187,10 @@ impl Page<'_> {
         }
     }
 
-    /// The columns that are written: the query's, as far as the target has them.
-    fn written(&self) -> Vec<&TargetColumn> {
+    /// The columns that are written: those that arrive, as far as the target has them.
+    pub(super) fn written(&self) -> Vec<&TargetColumn> {
         let own = |name: &str| self.columns.iter().find(|own| own.name == name);
-        self.reader.columns.iter().filter_map(|column| own(&column.name)).collect()
+        self.reader.arriving.iter().filter_map(|column| own(&column.name)).collect()
     }
 
     /// Those of them that are not part of the key.
@@ -198,16 +198,16 @@ impl Page<'_> {
         self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect()
     }
 
-    fn names(&self) -> String {
+    pub(super) fn names(&self) -> String {
         self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
     }
 
-    fn key_names(&self) -> String {
+    pub(super) fn key_names(&self) -> String {
         self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
     }
 
     /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
-    fn upsert(&self, rows: &str) -> String {
+    pub(super) fn upsert(&self, rows: &str) -> String {
         let changing = self.changing();
         format!(
             "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
@@ -219,8 +219,7 @@ impl Page<'_> {
     }
 
     /// The page's rows, for an incremental run the newest of each key: a source may have several versions of one.
-    fn rows_to_write(&self) -> String {
-        let names = self.names();
+    pub(super) fn newest(&self, names: &str) -> String {
         match self.inputs.mode {
             Mode::Full => format!("select {names} from page"),
             Mode::Incremental => {

@@ -1,8 +1,8 @@
 //! What a report is about: a pipeline as it is configured now, checked like a new one.
 
 use vitrina_shared::{
-    domain::{Mode, Pipeline, PipelineDraft, PipelineId, TargetName},
-    guard::{ParameterTypes, SourceColumn},
+    domain::{Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName},
+    guard::ParameterTypes,
     store::{
         pipelines,
         targets::{self, TargetColumn},

@@ -30,22 +30,28 @@ const ROWS: &str = r#"
     select 10 + n, '2026-01-02', repeat('длинный ', 80000), decode(repeat('00ff', 500000), 'hex') from generate_series(1, 3) n
 "#;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_common_type_arrives_as_it_left_and_a_second_run_rewrites_nothing() {
-    let world = World::with_worker().await;
+// Compared as text: that is exact also where types have no equality or a generous one.
+pub const AS_TEXT: &str = "select e.id, e::text from content.every e";
+pub const WRITTEN: &str = "(select e.id, e::text from analytics.every e) as w";
+
+/// A table with a column of every common type, its rows and its mart.
+pub async fn create_every(world: &World) {
     world.sql("create type content.mood as enum ('sad', 'happy')").await;
     world.sql(&format!("create table content.every ({COLUMNS}, primary key (id))")).await;
     world.sql(ROWS).await;
     world.target("every", COLUMNS, &["id"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_common_type_arrives_as_it_left_and_a_second_run_rewrites_nothing() {
+    let world = World::with_worker().await;
+    create_every(&world).await;
     let query = "select * from content.every";
-    // Compared as text: that is exact also where types have no equality or a generous one.
-    let as_text = "select e.id, e::text from content.every e";
-    let written = "(select e.id, e::text from analytics.every e) as w";
     for (name, mode) in [("incremental", Mode::Incremental), ("full", Mode::Full)] {
         let pipeline = world.pipeline(&draft(name, mode, query, "analytics.every", 2)).await;
         world.sql("truncate analytics.every").await;
         assert_eq!(world.succeeds(pipeline).await.rows_written, 7);
-        world.assert_same(as_text, written).await;
+        world.assert_same(AS_TEXT, WRITTEN).await;
         world.reset(pipeline).await.unwrap();
         let run = world.succeeds(pipeline).await;
         assert_eq!((run.rows_read, run.rows_written), (7, 0));
@@ -58,7 +64,7 @@ async fn every_common_type_arrives_as_it_left_and_a_second_run_rewrites_nothing(
             .await;
         world.reset(pipeline).await.unwrap();
         assert_eq!(world.succeeds(pipeline).await.rows_written, 1);
-        world.assert_same(as_text, written).await;
+        world.assert_same(AS_TEXT, WRITTEN).await;
     }
 }
 

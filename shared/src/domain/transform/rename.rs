@@ -7,12 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, SourceColumn, Transform, TransformKind, column, options};
 
-pub(super) const KIND: TransformKind = TransformKind {
-    name: "rename",
-    description: "Gives columns other names",
-    schema,
-    configure,
-};
+pub(super) const KIND: TransformKind =
+    TransformKind { name: "rename", description: "Gives columns other names", schema, configure };
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,147 @@
+//! A batch whose rows pass through the worker: read the page, write it to the sink, then commit what became of it.
+//!
+//! A mart is written in the transaction of the commit, so that all of it happened or none. A sink elsewhere is written
+//! before: a crash in between repeats the batch onto the same keys.
+
+use sqlx::{Connection, PgConnection};
+use vitrina_shared::{
+    domain::transform::Transform,
+    lifecycle::execution::HeldJob,
+    store::{
+        dead_letters::{self, Origin},
+        runs::{self, BatchCall, BatchOutcome, NextPage},
+    },
+};
+
+use super::{
+    reader::{self, Reading, Remains},
+    streaming::{Merge, PageEnd},
+};
+use crate::{
+    environment::Environment,
+    error::BatchError,
+    sink::{Rejected, postgres},
+};
+
+/// How a run's rows are streamed.
+#[derive(Debug)]
+pub struct Stream {
+    /// The statement that reads a page.
+    pub read: String,
+    /// What changes its rows.
+    pub transforms: Vec<Box<dyn Transform>>,
+    /// The key columns of the target.
+    pub key: Vec<String>,
+    /// How many rows of the run may be put aside; none where the first one ends it.
+    pub rejects_allowed: Option<u32>,
+    /// Where the rows go.
+    pub sink: Sink,
+}
+
+/// Where streamed rows go.
+#[derive(Debug)]
+pub enum Sink {
+    /// A mart.
+    Postgres(Merge),
+}
+
+/// What a streamed batch did.
+#[derive(Debug)]
+pub struct Streamed {
+    /// What was committed.
+    pub outcome: BatchOutcome,
+    /// Rows that were put aside.
+    pub rejected: u64,
+}
+
+/// Executes the batch of a call, whose statement is not looked at.
+pub(super) async fn execute(
+    env: &Environment,
+    connection: &mut PgConnection,
+    stream: &Stream,
+    job: &HeldJob,
+    call: &BatchCall<'_>,
+) -> Result<Streamed, BatchError> {
+    let page = runs::next_page(connection, call.run, call.range, call.number).await?.ok_or_else(taken_over)?;
+    let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
+    let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
+    let batch = Batch { stream, call, page, allowed, origin };
+    match &stream.sink {
+        Sink::Postgres(merge) => batch.into_mart(env, connection, merge).await,
+    }
+}
+
+fn taken_over() -> BatchError {
+    BatchError::TakenOver("the batch was committed by another worker".to_owned())
+}
+
+/// A batch on its way.
+struct Batch<'a> {
+    stream: &'a Stream,
+    call: &'a BatchCall<'a>,
+    page: NextPage,
+    allowed: Option<u64>,
+    origin: Origin<'a>,
+}
+
+impl Batch<'_> {
+    async fn into_mart(
+        &self,
+        env: &Environment,
+        connection: &mut PgConnection,
+        merge: &Merge,
+    ) -> Result<Streamed, BatchError> {
+        let mut tx = connection.begin().await?;
+        let mut remains = Remains::default();
+        let mut reading = env.reading.acquire().await?;
+        let mut snapshot = reading.begin_with("begin read only").await?;
+        let places = {
+            let rows = reader::rows(&mut snapshot, self.reading(), &self.page, &mut remains);
+            postgres::put_down(&mut tx, rows).await?
+        };
+        snapshot.rollback().await?;
+        let end = self.end(&mut remains)?;
+        let statement = match self.allowed {
+            None => merge.all(&end),
+            Some(allowed) => {
+                let most = allowed.saturating_sub(remains.rejected.len() as u64);
+                merge.those_accepted(&end, places, i64::try_from(most).unwrap_or(i64::MAX))
+            }
+        };
+        let outcome = self.commit(&mut tx, &statement).await?;
+        let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
+        let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
+        runs::add_rejected(&mut tx, self.call.run, rejected).await?;
+        tx.commit().await?;
+        Ok(Streamed { outcome, rejected })
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            statement: &self.stream.read,
+            page_size: self.call.page_size,
+            by_time: self.call.by_time,
+            transforms: &self.stream.transforms,
+            rejects_allowed: self.allowed,
+        }
+    }
+
+    fn end(&self, remains: &mut Remains) -> Result<PageEnd, BatchError> {
+        remains.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
+    }
+
+    /// Commits the batch with a statement of its own in place of the page's.
+    async fn commit(&self, tx: &mut PgConnection, statement: &str) -> Result<BatchOutcome, BatchError> {
+        let call = BatchCall { statement, ..*self.call };
+        Ok(runs::execute_batch(tx, &call).await?)
+    }
+
+    async fn keep(&self, tx: &mut PgConnection, rejected: &[Rejected]) -> Result<u64, BatchError> {
+        if rejected.is_empty() {
+            return Ok(0);
+        }
+        let rows: Vec<_> = rejected.iter().map(|row| row.doc.clone()).collect();
+        let errors: Vec<_> = rejected.iter().map(|row| row.error.clone()).collect();
+        Ok(dead_letters::keep(tx, self.origin, &rows, &errors).await?)
+    }
+}

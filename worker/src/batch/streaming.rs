@@ -1,0 +1,137 @@
+//! The SQL of a page whose rows pass through the worker: one statement reads them, another writes what arrived.
+
+use vitrina_shared::domain::Position;
+
+use super::{
+    plan::{Bound, WalkColumn},
+    pushdown::{Page, quote},
+};
+
+impl Page<'_> {
+    /// Returns the page's rows as JSON, and in a last row without one what [`Page::statement`] would say of the page.
+    pub fn read(&self) -> String {
+        let key: Vec<_> = self.key.iter().map(|name| format!("fresh.{}::text", quote(name))).collect();
+        format!(
+            "with page as materialized ({rows})
+            select array[{key}], {version}, row_to_json(fresh)::text, null::bigint, null::text[], null::boolean
+            from ({fresh}) as fresh
+            union all
+            select null, null, null, count(*), ({last}), {more}
+            from page",
+            rows = self.rows(),
+            key = key.join(", "),
+            version = self.version(),
+            fresh = self.newest("*"),
+            last = self.last(),
+            more = self.more(),
+        )
+    }
+
+    /// A number that grows with every change of a row, where the walk has one.
+    fn version(&self) -> String {
+        let Some(WalkColumn { name, type_name, .. }) = self.walk.first().filter(|_| self.bound != Bound::None) else {
+            return "null::bigint".to_owned();
+        };
+        let column = format!("fresh.{}", quote(name));
+        match type_name.as_str() {
+            "timestamp with time zone" | "timestamp without time zone" => {
+                format!("case when isfinite({column}) then (extract(epoch from {column}) * 1000000)::bigint end")
+            }
+            "smallint" | "integer" | "bigint" => format!("{column}::bigint"),
+            _ => "null::bigint".to_owned(),
+        }
+    }
+
+    /// Writes what was put down in `pg_temp.vitrina_page` to the target.
+    pub fn merge(&self) -> Merge {
+        let arriving = |name: &str| self.reader.arriving.iter().find(|column| column.name == name);
+        let types: Vec<_> = self
+            .written()
+            .iter()
+            .filter_map(|own| arriving(&own.name))
+            .map(|column| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
+            .collect();
+        let page = format!(
+            "select {names} from pg_temp.vitrina_page as page, json_to_record(page.doc) as arrived ({types})",
+            names = self.names(),
+            types = types.join(", "),
+        );
+        match self.gathered_in {
+            None => Merge {
+                all: self.upsert(&format!("{page} order by page.place")),
+                some: self.upsert(&format!("{page} where page.place between $1 and $2 order by page.place")),
+                counts: true,
+            },
+            // Rows that are gathered count as written when they change the target; none of them is put aside.
+            Some(table) => {
+                let all = format!("insert into etl_page.{} ({}) {page}", quote(table), self.names());
+                Merge { some: all.clone(), all, counts: false }
+            }
+        }
+    }
+}
+
+/// How rows that were put down are written to a mart.
+#[derive(Debug)]
+pub struct Merge {
+    /// Writes all of them.
+    all: String,
+    /// Writes those at the places `$1` to `$2`.
+    some: String,
+    /// Whether they count as written.
+    counts: bool,
+}
+
+/// What the reader said of a page after its last row.
+#[derive(Debug)]
+pub struct PageEnd {
+    /// Rows that the query returned.
+    pub rows_read: i64,
+    /// The last of them.
+    pub last: Option<Position>,
+    /// Whether there may be more; none if the page did not get further.
+    pub more: Option<bool>,
+}
+
+impl PageEnd {
+    /// A statement like [`Page::statement`], whose rows are written by `write`, an expression that counts them.
+    pub fn statement(&self, write: &str) -> String {
+        let last = self.last.as_ref().map_or("null".to_owned(), array);
+        let more = self.more.map_or("null".to_owned(), |more| more.to_string());
+        format!("select {}::bigint, ({write})::bigint, {last}::text[], {more}::boolean", self.rows_read)
+    }
+}
+
+impl Merge {
+    /// Writes every row; one that is refused fails the batch.
+    pub fn all(&self, end: &PageEnd) -> String {
+        let count = if self.counts { "select count(*) from written" } else { "0" };
+        format!("with written as ({}) {}", self.all, end.statement(count))
+    }
+
+    /// Writes the rows that are not refused; `places` rows were put down, and at most `most` of them may be refused.
+    pub fn those_accepted(&self, end: &PageEnd, places: i64, most: i64) -> String {
+        let some = literal(&format!("with written as ({}) select count(*) from written", self.some));
+        end.statement(&format!("etl_page.write_rows({some}, 1, {places}, {most})"))
+    }
+}
+
+/// A type as it came. SQL takes the two for types of length one where no length is given.
+fn of_any_length(type_name: &str) -> String {
+    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
+    match element {
+        "character" => format!("bpchar{array}"),
+        "bit" => format!("\"bit\"{array}"),
+        _ => type_name.to_owned(),
+    }
+}
+
+fn array(position: &Position) -> String {
+    let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
+    format!("array[{}]", position.0.iter().map(value).collect::<Vec<_>>().join(", "))
+}
+
+/// A text as SQL writes it, with standard strings: a backslash is a backslash.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,175 @@
+//! Rows that pass through the worker: transforms, and rows that the target refuses.
+
+use serde_json::{Value, json};
+use vitrina_shared::domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, Task, TaskKind};
+
+use crate::{
+    support::{ITEMS, World, draft, eventually, items},
+    types,
+};
+
+fn step(order_index: i32, task_type: TaskKind, body: &str, options: Value) -> Task {
+    let Value::Object(options) = options else { panic!("options are an object") };
+    Task { order_index, task_type, body: body.to_owned(), target_table: None, options }
+}
+
+/// A pipeline whose rows pass a transform.
+fn with_transform(mut draft: PipelineDraft, transform: &str, options: Value) -> PipelineDraft {
+    let query = draft.source_query.take().expect("a query");
+    draft.tasks = vec![step(1, TaskKind::Sql, &query, json!({})), step(2, TaskKind::Rust, transform, options)];
+    draft
+}
+
+fn dead_letters(mut draft: PipelineDraft, max_rejects: Option<u32>) -> PipelineDraft {
+    draft.options.on_row_error = Some(OnRowError::DeadLetter);
+    draft.options.max_rejects = max_rejects;
+    draft
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_with_transforms_writes_what_they_made_of_the_rows() {
+    let world = World::with_worker().await;
+    world.items(1, 250).await;
+    world.target("masked", "id bigint, label text not null, modified timestamptz", &["id"]).await;
+    let query = "select id, name, modified from content.item";
+    for (name, mode) in [("incremental", Mode::Incremental), ("full", Mode::Full)] {
+        let mut pipeline = with_transform(
+            draft(name, mode, query, "analytics.masked", 40),
+            "mask",
+            json!({"columns": ["name"], "show_last": 1}),
+        );
+        pipeline.tasks.push(step(3, TaskKind::Rust, "rename", json!({"columns": {"name": "label"}})));
+        world.sql("truncate analytics.masked").await;
+        let pipeline = world.pipeline(&pipeline).await;
+        let run = world.succeeds(pipeline).await;
+        assert_eq!((run.rows_read, run.rows_written, run.batches), (250, 250, 7), "{name}");
+        let expected = "select id, repeat('*', length(name) - 1) || right(name, 1), modified from content.item";
+        world.assert_same(expected, "analytics.masked").await;
+
+        world.sql("update content.item set name = name || '!', modified = now() where id in (7, 77)").await;
+        let again = world.succeeds(pipeline).await;
+        assert_eq!(again.rows_written, 2, "{name}");
+        world.assert_same(expected, "analytics.masked").await;
+    }
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_with_transforms_removes_what_is_gone_and_swaps_where_it_should() {
+    let world = World::with_worker().await;
+    for (name, strategy) in [("merged", FullStrategy::Merge), ("swapped", FullStrategy::Swap)] {
+        world.sql("truncate content.item; truncate analytics.item").await;
+        world.items(1, 100).await;
+        let mut pipeline = with_transform(items(name, Mode::Full, 30), "mask", json!({"columns": ["name"]}));
+        pipeline.options.full_strategy = Some(strategy);
+        let pipeline = world.pipeline(&pipeline).await;
+        world.succeeds(pipeline).await;
+        world
+            .sql("delete from content.item where id % 10 = 0; update content.item set name = 'other' where id = 1")
+            .await;
+        let run = world.succeeds(pipeline).await;
+        assert_eq!((run.rows_read, run.rows_written), (90, 1), "{name}");
+        let expected = "select id, repeat('*', length(name)), modified from content.item";
+        world.assert_same(expected, "analytics.item").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_common_type_passes_a_transform_as_it_left() {
+    let world = World::with_worker().await;
+    types::create_every(&world).await;
+    // JSON knows one null, which becomes NULL.
+    world.sql("update content.every set a_json = null where a_json::text = 'null'").await;
+    let every = draft("every", Mode::Full, "select * from content.every", "analytics.every", 2);
+    let every = with_transform(every, "mask", json!({"columns": ["a_text"], "show_last": 1000000}));
+    let pipeline = world.pipeline(&every).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 7);
+    world.assert_same(types::AS_TEXT, types::WRITTEN).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_the_target_refuses_are_put_aside_and_all_others_are_written() {
+    let world = World::with_worker().await;
+    world.items(1, 1000).await;
+    world.sql("alter table analytics.item add constraint short check (length(name) < 20)").await;
+    world.sql("update content.item set name = repeat('x', 30) where id in (1, 500, 501, 1000)").await;
+    for (name, mode, transforms) in
+        [("pushed", Mode::Incremental, false), ("streamed", Mode::Incremental, true), ("full", Mode::Full, false)]
+    {
+        let mut pipeline = dead_letters(items(name, mode, 300), None);
+        if transforms {
+            pipeline = with_transform(pipeline, "mask", json!({"columns": ["name"], "show_last": 1000}));
+        }
+        world.sql("truncate analytics.item").await;
+        let pipeline = world.pipeline(&pipeline).await;
+        let run = world.succeeds(pipeline).await;
+        assert_eq!((run.rows_read, run.rows_written, run.rows_rejected), (1000, 996, 4), "{name}");
+        world.assert_same(&format!("{ITEMS} where length(name) < 20"), "analytics.item").await;
+        let letters = format!(
+            "select string_agg(key ->> 'id' || ' ' || (row ->> 'name' = repeat('x', 30)) || ' ' || error_class, ', ' order by id)
+             from etl.etl_dead_letters where pipeline_id = '{pipeline}' and error like '%\"short\"%(SQLSTATE 23514)%'"
+        );
+        let expected = ["1 true Row", "500 true Row", "501 true Row", "1000 true Row"].join(", ");
+        assert_eq!(world.text(&letters).await.as_deref(), Some(expected.as_str()), "{name}");
+
+        // Refused again, a row keeps its one letter.
+        world.reset(pipeline).await.unwrap();
+        assert_eq!(world.succeeds(pipeline).await.rows_rejected, 4, "{name}");
+        let count = format!("select count(*) from etl.etl_dead_letters where pipeline_id = '{pipeline}'");
+        assert_eq!(world.number(&count).await, 4, "{name}");
+    }
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_refused_rows_than_allowed_fail_the_run_and_leave_its_last_good_batch() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    world.sql("alter table analytics.item add constraint short check (length(name) < 20)").await;
+    world.sql("update content.item set name = repeat('x', 30) where id in (5, 15, 25, 35)").await;
+    let pipeline = world.pipeline(&dead_letters(items("limited", Mode::Incremental, 10), Some(3))).await;
+    let run = world.fails(pipeline).await;
+    assert_eq!(run.error_class, Some(ErrorClass::Row));
+    assert!(run.error.unwrap().contains("max_rejects"));
+    assert_eq!((run.rows_read, run.rows_written, run.rows_rejected), (30, 27, 3));
+    assert_eq!(world.number("select count(*) from analytics.item").await, 27);
+
+    // Once the cause is gone, the run goes on where it stopped.
+    world.sql("alter table analytics.item drop constraint short").await;
+    let again = world.succeeds(pipeline).await;
+    assert_eq!((again.rows_read, again.rows_rejected), (70, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_cannot_be_read_fails_also_where_rows_may_be_put_aside() {
+    let world = World::with_worker().await;
+    world.items(1, 10).await;
+    let query = "select id, name || (1 / (id - 5))::text as name, modified from content.item";
+    let pipeline = dead_letters(draft("broken", Mode::Incremental, query, "analytics.item", 3), None);
+    let pipeline = world.pipeline(&pipeline).await;
+    let run = world.fails(pipeline).await;
+    assert!(run.error.as_deref().unwrap().contains("division by zero"), "{run:?}");
+    assert_eq!(run.error_class, Some(ErrorClass::Fatal));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_streamed_run_survives_the_loss_of_its_connections() {
+    let world = World::with_worker().await;
+    world.items(1, 3000).await;
+    let pipeline = with_transform(items("cut", Mode::Incremental, 50), "mask", json!({"columns": ["name"]}));
+    let pipeline = world.pipeline(&pipeline).await;
+    let run = world.run(pipeline).await;
+    for _ in 0..5 {
+        let before = world.find(run).await.batches;
+        world.sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'vitrina-worker%' and datname = current_database()").await;
+        eventually("another batch", || async {
+            let now = world.find(run).await;
+            (now.batches > before || now.status.is_final()).then_some(())
+        })
+        .await;
+    }
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written, run.batches), (3000, 3000, 61));
+    world.assert_same("select id, repeat('*', length(name)), modified from content.item", "analytics.item").await;
+}
