@@ -26,6 +26,9 @@ pub trait Transform: std::fmt::Debug + Send + Sync {
     fn apply(&self, row: &mut Document) -> Result<(), String>;
 }
 
+/// A transform, or what is wrong with its options.
+pub type Configured = Result<Box<dyn Transform>, String>;
+
 /// A transform that a plan may name.
 #[derive(Debug)]
 pub struct TransformKind {
@@ -36,7 +39,7 @@ pub struct TransformKind {
     /// The JSON schema of its options.
     pub schema: fn() -> Value,
     /// Checks options and makes the transform.
-    pub configure: fn(&Map<String, Value>) -> Result<Box<dyn Transform>, String>,
+    pub configure: fn(&Map<String, Value>) -> Configured,
 }
 
 /// The transforms of this deployment. Code never comes from the database or over the API.
@@ -80,7 +83,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub fn configure(name: &str, options: Value) -> Result<Box<dyn Transform>, String> {
+    pub fn configure(name: &str, options: Value) -> Configured {
         let Value::Object(options) = options else { panic!("options are an object") };
         (find(name).expect(name).configure)(&options)
     }

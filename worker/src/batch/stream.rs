@@ -67,7 +67,7 @@ pub(super) async fn execute(
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let batch = Batch { stream, call, page, allowed, origin };
     match &stream.sink {
-        Sink::Postgres(merge) => batch.into_mart(env, connection, merge).await,
+        Sink::Postgres(merge) => batch.write_mart(env, connection, merge).await,
     }
 }
 
@@ -85,7 +85,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    async fn into_mart(
+    async fn write_mart(
         &self,
         env: &Environment,
         connection: &mut PgConnection,

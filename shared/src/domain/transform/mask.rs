@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Document, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
 
 pub(super) const KIND: TransformKind = TransformKind {
     name: "mask",
@@ -35,7 +35,7 @@ fn schema() -> Value {
     })
 }
 
-fn configure(given: &Map<String, Value>) -> Result<Box<dyn Transform>, String> {
+fn configure(given: &Map<String, Value>) -> Configured {
     let mask: Mask = options(given)?;
     if mask.columns.is_empty() {
         return Err("columns: name at least one column".to_owned());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Document, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
 
 pub(super) const KIND: TransformKind =
     TransformKind { name: "rename", description: "Gives columns other names", schema, configure };
@@ -32,7 +32,7 @@ fn schema() -> Value {
     })
 }
 
-fn configure(given: &Map<String, Value>) -> Result<Box<dyn Transform>, String> {
+fn configure(given: &Map<String, Value>) -> Configured {
     let rename: Rename = options(given)?;
     let to: BTreeSet<_> = rename.columns.values().collect();
     if rename.columns.is_empty() {
