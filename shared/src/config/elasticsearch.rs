@@ -1,132 +1,56 @@
-//! Where Elasticsearch is, for marts that live there.
+//! Where Elasticsearch is, for marts that live there, and how patient to be with it.
 
-use std::fmt;
-use std::str::FromStr;
+mod address;
+
+use std::time::Duration;
 
 use super::env::{Env, FromEnv};
-use super::secret::Secret;
+
+pub use address::{Credentials, ElasticsearchUrl, ElasticsearchUrlError};
 
 /// The Elasticsearch server, where one is used.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElasticsearchConfig {
     /// `ELASTICSEARCH_URL`, if set.
     pub url: Option<ElasticsearchUrl>,
+    /// Certificates of authorities to trust besides the usual ones, as PEM: the file `VITRINA_ELASTICSEARCH_CA`.
+    pub authorities: Option<Vec<u8>>,
+    /// How long one request may take: `VITRINA_ELASTICSEARCH_TIMEOUT_SECONDS`.
+    pub timeout: Duration,
+    /// How long to go on with requests that do not get anything done: `VITRINA_ELASTICSEARCH_PATIENCE_SECONDS`.
+    pub patience: Duration,
+    /// Whether to compress what is sent: `VITRINA_ELASTICSEARCH_GZIP`.
+    pub gzip: bool,
 }
-
-/// `http(s)://[user:password@]host[:port][/path][?api_key=KEY]`, taken apart. Printed without credentials.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ElasticsearchUrl {
-    base: String,
-    credentials: Option<Credentials>,
-}
-
-/// How to introduce oneself to Elasticsearch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credentials {
-    /// A user and a password.
-    Basic {
-        /// The user's name.
-        user: String,
-        /// The password.
-        password: Secret,
-    },
-    /// An encoded API key.
-    ApiKey(Secret),
-}
-
-/// Why the address was refused. Never repeats the address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is no server address ({0}), it takes http://user:password@host:9200 or https://host:9200?api_key=KEY")]
-pub struct ElasticsearchUrlError(&'static str);
 
 impl FromEnv for ElasticsearchConfig {
     fn from_env(env: &mut Env) -> Option<Self> {
-        Some(Self { url: env.parsed("ELASTICSEARCH_URL", str::parse) })
+        let url: Option<ElasticsearchUrl> = env.parsed("ELASTICSEARCH_URL", str::parse);
+        let nearby = url.as_ref().is_none_or(ElasticsearchUrl::is_loopback);
+        Some(Self {
+            url,
+            authorities: env.parsed("VITRINA_ELASTICSEARCH_CA", read_certificates),
+            timeout: env.seconds("VITRINA_ELASTICSEARCH_TIMEOUT_SECONDS", 60.0, 0.1..=3600.0),
+            patience: env.seconds("VITRINA_ELASTICSEARCH_PATIENCE_SECONDS", 30.0, 0.0..=3600.0),
+            gzip: env.parsed("VITRINA_ELASTICSEARCH_GZIP", parse_switch).unwrap_or(!nearby),
+        })
     }
 }
 
-impl ElasticsearchUrl {
-    /// The address without credentials and without a slash at its end.
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    /// What to send along with every request.
-    pub fn credentials(&self) -> Option<&Credentials> {
-        self.credentials.as_ref()
+fn read_certificates(path: &str) -> Result<Vec<u8>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("is \"{path}\", which cannot be read: {error}"))?;
+    if pem.windows(27).any(|text| text == b"-----BEGIN CERTIFICATE-----") {
+        Ok(pem)
+    } else {
+        Err(format!("is \"{path}\", which has no certificate: it takes a PEM file with BEGIN CERTIFICATE lines"))
     }
 }
 
-impl FromStr for ElasticsearchUrl {
-    type Err = ElasticsearchUrlError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (scheme, rest) = text.split_once("://").unwrap_or_default();
-        if !["http", "https"].contains(&scheme) {
-            return Err(ElasticsearchUrlError("it does not start with http:// or https://"));
-        }
-        let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = address.split_once('/').unwrap_or((address, ""));
-        let (user_info, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-        check_host(host)?;
-        let base = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
-        let credentials = match (basic(user_info)?, api_key(query)?) {
-            (Some(_), Some(_)) => return Err(ElasticsearchUrlError("it has both a user and an API key")),
-            (basic, key) => basic.or(key),
-        };
-        Ok(Self { base, credentials })
-    }
-}
-
-fn check_host(host: &str) -> Result<(), ElasticsearchUrlError> {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
-        Some(_) | None => (host, None),
-    };
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-[]:".contains(c);
-    if name.is_empty() || !name.chars().all(allowed) {
-        return Err(ElasticsearchUrlError("its host is missing or malformed"));
-    }
-    match port.map(str::parse::<u16>) {
-        Some(Err(_)) => Err(ElasticsearchUrlError("its port is no number")),
-        Some(Ok(_)) | None => Ok(()),
-    }
-}
-
-fn basic(user_info: &str) -> Result<Option<Credentials>, ElasticsearchUrlError> {
-    if user_info.is_empty() {
-        return Ok(None);
-    }
-    let (user, password) = user_info.split_once(':').ok_or(ElasticsearchUrlError("its user has no password"))?;
-    let password = Secret::new(percent_decode(password)?);
-    Ok(Some(Credentials::Basic { user: percent_decode(user)?, password }))
-}
-
-fn api_key(query: &str) -> Result<Option<Credentials>, ElasticsearchUrlError> {
-    match query.split_once('=') {
-        None if query.is_empty() => Ok(None),
-        Some(("api_key", key)) if !key.is_empty() && !key.contains('&') => {
-            Ok(Some(Credentials::ApiKey(Secret::new(percent_decode(key)?))))
-        }
-        Some(_) | None => Err(ElasticsearchUrlError("its only parameter can be api_key")),
-    }
-}
-
-fn percent_decode(text: &str) -> Result<String, ElasticsearchUrlError> {
-    let malformed = ElasticsearchUrlError("a %-sequence in it is malformed");
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let (digits, rest) = part.split_at_checked(2).ok_or(malformed)?;
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| malformed)?);
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    String::from_utf8(bytes).map_err(|_| malformed)
-}
-
-impl fmt::Display for ElasticsearchUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.base)
+fn parse_switch(value: &str) -> Result<bool, String> {
+    match value {
+        "on" | "true" => Ok(true),
+        "off" | "false" => Ok(false),
+        _ => Err(format!("is \"{value}\" but takes on or off (default: on, unless the server is on this machine)")),
     }
 }
 
@@ -134,62 +58,43 @@ impl fmt::Display for ElasticsearchUrl {
 mod tests {
     use super::*;
 
-    fn basic(user: &str, password: &str) -> Option<Credentials> {
-        Some(Credentials::Basic { user: user.to_owned(), password: Secret::new(password) })
-    }
-
-    #[test]
-    fn addresses_are_taken_apart() {
-        let key = Some(Credentials::ApiKey(Secret::new("a2V5==")));
-        for (text, base, credentials) in [
-            ("http://localhost:9200", "http://localhost:9200", None),
-            ("http://[::1]:9200/", "http://[::1]:9200", None),
-            ("https://es.example.org/search/", "https://es.example.org/search", None),
-            ("https://elastic:p%40ss:w@es:9200", "https://es:9200", basic("elastic", "p@ss:w")),
-            ("https://es:9200?api_key=a2V5==", "https://es:9200", key.clone()),
-            ("https://es:9200/?api_key=a2V5%3D%3d", "https://es:9200", key),
-        ] {
-            let url: ElasticsearchUrl = text.parse().expect(text);
-            assert_eq!((url.base(), url.credentials()), (base, credentials.as_ref()), "{text}");
-        }
-    }
-
     #[test]
     fn no_address_means_no_elasticsearch() {
-        let read = Env::from_pairs([("ELASTICSEARCH_URL", "")]).read::<ElasticsearchConfig>();
-        assert_eq!(read, Ok(ElasticsearchConfig::default()));
+        let read: ElasticsearchConfig = Env::from_pairs([("ELASTICSEARCH_URL", "")]).read().expect("defaults");
+        assert_eq!(read.url, None);
+        assert_eq!((read.timeout, read.patience), (Duration::from_secs(60), Duration::from_secs(30)));
     }
 
     #[test]
-    fn wrong_addresses_are_refused_without_being_repeated() {
-        for text in [
-            "es-hidden:9200",
-            "ftp://hidden",
-            "http://",
-            "http://a:hidden@",
-            "http://a:hidden@es:port",
-            "http://hidden@es",
-            "http://a:hidden%4@es",
-            "http://a:hidden%ff@es",
-            "http://a:hidden@es?api_key=x",
-            "http://es?key=hidden",
-            "http://es?api_key=hidden&x=1",
-            "http://es?api_key=",
+    fn only_what_leaves_the_machine_is_compressed_unless_told_otherwise() {
+        for (url, switch, gzip) in [
+            ("http://localhost:9200", "", false),
+            ("http://es:9200", "", true),
+            ("http://localhost:9200", "on", true),
+            ("http://es:9200", "off", false),
         ] {
-            let read = Env::from_pairs([("ELASTICSEARCH_URL", text)]).read::<ElasticsearchConfig>();
-            let sentence = read.expect_err(text).to_string();
-            assert!(sentence.starts_with("ELASTICSEARCH_URL is no server address ("), "{sentence}");
-            assert!(!sentence.contains("hidden"), "{sentence}");
+            let env = Env::from_pairs([("ELASTICSEARCH_URL", url), ("VITRINA_ELASTICSEARCH_GZIP", switch)]);
+            assert_eq!(env.read::<ElasticsearchConfig>().expect(url).gzip, gzip, "{url} {switch}");
         }
     }
 
     #[test]
-    fn credentials_are_never_printed() {
-        for text in ["http://a:hunter2@es", "http://es?api_key=hunter2"] {
-            let config = ElasticsearchConfig { url: text.parse().ok() };
-            assert!(!format!("{config:?}").contains("hunter2"));
-        }
-        let url: ElasticsearchUrl = "http://a:hunter2@es".parse().expect("an address");
-        assert_eq!(url.to_string(), "http://es");
+    fn every_wrong_variable_of_elasticsearch_is_named() {
+        let pairs = [
+            ("ELASTICSEARCH_URL", "es:9200"),
+            ("VITRINA_ELASTICSEARCH_CA", "/nowhere/ca.pem"),
+            ("VITRINA_ELASTICSEARCH_TIMEOUT_SECONDS", "0"),
+            ("VITRINA_ELASTICSEARCH_PATIENCE_SECONDS", "long"),
+            ("VITRINA_ELASTICSEARCH_GZIP", "maybe"),
+        ];
+        let errors = Env::from_pairs(pairs).read::<ElasticsearchConfig>().expect_err("all are wrong");
+        let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();
+        assert_eq!(named, pairs.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_refused() {
+        let sentence = read_certificates("/dev/null").expect_err("it is empty");
+        assert!(sentence.contains("BEGIN CERTIFICATE"), "{sentence}");
     }
 }
