@@ -62,9 +62,9 @@ lint: ## Check formatting, lints and documentation
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace --document-private-items --locked
 
 .PHONY: test
-test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL
+test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL and Elasticsearch
 	@$(MAKE) --no-print-directory lint
-	scripts/with-postgres $(CARGO) test --workspace --locked
+	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked
 	@echo "all tests passed"
 
 .PHONY: deny
