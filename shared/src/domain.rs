@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod error_class;
 mod ids;
+pub mod index_options;
 mod names;
 pub mod pipeline;
 pub mod report;
@@ -16,6 +17,7 @@ pub mod transform;
 pub use checkpoint::{Checkpoint, Position};
 pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
+pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
 pub use pipeline::{
     FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,

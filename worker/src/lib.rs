@@ -7,6 +7,7 @@
 //! reports find out; `maintenance` keeps the tables in order.
 
 mod batch;
+pub mod elasticsearch;
 mod environment;
 mod error;
 mod jobs;

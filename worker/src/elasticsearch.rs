@@ -1,0 +1,23 @@
+//! Marts as search indexes: the sink for targets `es:<index>`.
+//!
+//! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client` and `server` (the other
+//! side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full run).
+//! `error` says what a failure means for the caller.
+
+mod bulk;
+mod client;
+mod document;
+mod error;
+mod index;
+mod mapping;
+mod rebuild;
+mod server;
+
+pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
+pub use client::{Answer, Client};
+pub use document::{Document, id};
+pub use error::SinkError;
+pub use index::Index;
+pub use mapping::{is_json, mappings};
+pub use rebuild::GRACE;
+pub use server::Server;

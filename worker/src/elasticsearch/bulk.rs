@@ -1,0 +1,178 @@
+//! Writes a stream of documents with bulk requests.
+//!
+//! Documents are gathered into chunks of bounded size, and a bounded number of chunks is under way at a time: memory
+//! depends on those two bounds and not on how many documents there are. `push` waits while all of them are busy.
+//!
+//! Chunks overtake each other. So within one writer every id comes once, or with versions that tell the newer one.
+
+mod answer;
+mod chunk;
+mod delivery;
+mod limiter;
+
+use std::sync::Arc;
+
+use tokio::task::{JoinError, JoinSet};
+use vitrina_shared::domain::IndexOptions;
+
+use super::{client::Client, document::Document, error::SinkError};
+use chunk::Gathering;
+use limiter::Limiter;
+
+/// What to do with a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// `update` with `doc_as_upsert`: creates it, or changes the fields that differ.
+    Upsert,
+    /// `index`: puts it in place of what was there, unless that has a higher version.
+    Replace,
+    /// `delete`: makes sure that it is not there. The body is not looked at.
+    Delete,
+}
+
+/// Everything was acknowledged by the server, or rejected by name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Documents that are new.
+    pub created: u64,
+    /// Documents that were changed.
+    pub updated: u64,
+    /// Documents that were there already, the same.
+    pub unchanged: u64,
+    /// Documents of which a newer version is there.
+    pub superseded: u64,
+    /// Documents that are gone.
+    pub deleted: u64,
+    /// Documents that the server will never take.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A document that cannot be written as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// The document.
+    pub document: Document,
+    /// The server's reason.
+    pub reason: String,
+}
+
+/// Where documents go and within which bounds. Shared by the writers of one target, so that they learn together how much
+/// the server takes.
+#[derive(Debug)]
+pub struct Route {
+    client: Client,
+    path: String,
+    limiter: Limiter,
+    max_body_bytes: usize,
+    max_docs: usize,
+    concurrency: usize,
+}
+
+/// Takes documents until it is finished. Dropping it stops what is under way.
+#[derive(Debug)]
+pub struct BulkWriter {
+    route: Arc<Route>,
+    action: Action,
+    max_rejects: usize,
+    gathering: Gathering,
+    under_way: JoinSet<Result<Written, SinkError>>,
+    written: Written,
+}
+
+impl Route {
+    /// A route to an alias. Where the alias is gone nothing is written, and no index comes into being by itself.
+    pub fn new(client: Client, alias: &str, options: &IndexOptions) -> Self {
+        let fields = "errors,items.*.status,items.*.result,items.*.error";
+        Self {
+            client,
+            path: format!("/{alias}/_bulk?require_alias=true&filter_path={fields}"),
+            limiter: Limiter::new(options.concurrency),
+            max_body_bytes: options.max_body_bytes,
+            max_docs: options.max_docs,
+            concurrency: options.concurrency,
+        }
+    }
+}
+
+impl BulkWriter {
+    /// A writer that fails once more than `max_rejects` documents were rejected.
+    pub fn new(route: Arc<Route>, action: Action, max_rejects: usize) -> Self {
+        Self {
+            route,
+            action,
+            max_rejects,
+            gathering: Gathering::default(),
+            under_way: JoinSet::new(),
+            written: Written::default(),
+        }
+    }
+
+    /// Takes a document, and waits while too many are under way.
+    pub async fn push(&mut self, document: Document) -> Result<(), SinkError> {
+        if let Some(reason) = document.problem() {
+            let rejected = vec![Rejected { document, reason: reason.to_owned() }];
+            return self.count(Written { rejected, ..Written::default() });
+        }
+        let bytes = self.gathering.bytes() + document.body.len() + document.id.len();
+        let full = bytes > self.route.max_body_bytes || self.gathering.len() >= self.route.max_docs;
+        if full && !self.gathering.is_empty() {
+            self.dispatch().await?;
+        }
+        self.gathering.add(self.action, &document);
+        Ok(())
+    }
+
+    /// Waits until everything is acknowledged. `Ok` means durable.
+    pub async fn finish(mut self) -> Result<Written, SinkError> {
+        if !self.gathering.is_empty() {
+            self.dispatch().await?;
+        }
+        while let Some(done) = self.under_way.join_next().await {
+            self.collect(done)?;
+        }
+        Ok(self.written)
+    }
+
+    async fn dispatch(&mut self) -> Result<(), SinkError> {
+        while self.under_way.len() >= self.route.concurrency {
+            let Some(done) = self.under_way.join_next().await else { break };
+            self.collect(done)?;
+        }
+        let chunk = std::mem::take(&mut self.gathering).seal();
+        self.under_way.spawn(delivery::deliver(self.route.clone(), chunk));
+        Ok(())
+    }
+
+    fn collect(&mut self, done: Result<Result<Written, SinkError>, JoinError>) -> Result<(), SinkError> {
+        let written = done.map_err(|error| SinkError::fatal(format!("a bulk request ended by itself: {error}")))??;
+        self.count(written)
+    }
+
+    fn count(&mut self, more: Written) -> Result<(), SinkError> {
+        self.written.add(more);
+        let rejected = self.written.rejected.len();
+        match self.written.rejected.last() {
+            Some(last) if rejected > self.max_rejects => Err(SinkError::row(format!(
+                "{rejected} documents were rejected, {} are allowed; document `{}`: {}",
+                self.max_rejects, last.document.id, last.reason
+            ))),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+impl Written {
+    /// Documents that changed something in the index.
+    pub fn changes(&self) -> u64 {
+        self.created + self.updated + self.deleted
+    }
+
+    fn add(&mut self, more: Self) {
+        self.created += more.created;
+        self.updated += more.updated;
+        self.unchanged += more.unchanged;
+        self.superseded += more.superseded;
+        self.deleted += more.deleted;
+        self.rejected.extend(more.rejected);
+    }
+}

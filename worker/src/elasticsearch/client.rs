@@ -1,0 +1,138 @@
+//! One cluster, as requests see it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use elasticsearch::{
+    auth,
+    cert::{Certificate, CertificateValidation},
+    http::{
+        Method,
+        headers::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+        transport::{MultiNodeConnectionPool, SingleNodeConnectionPool, Transport, TransportBuilder},
+    },
+};
+use serde_json::Value;
+use vitrina_shared::config::{Credentials, ElasticsearchConfig, ElasticsearchUrl};
+
+use super::error::{SinkError, retry_after};
+
+/// A connection to a cluster. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    transport: Transport,
+    gzip: bool,
+    patience: Duration,
+}
+
+/// What the server said.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// How long to wait before the next request.
+    pub retry_after: Option<Duration>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Client {
+    /// Prepares a client; nothing is sent yet.
+    pub fn new(config: &ElasticsearchConfig) -> Result<Self, SinkError> {
+        let url = config.url.as_ref().ok_or_else(|| {
+            SinkError::fatal("ELASTICSEARCH_URL is not set: the worker needs it to write targets that begin with `es:`")
+        })?;
+        let mut builder = pool(url)?.timeout(config.timeout);
+        if let Some(credentials) = url.credentials() {
+            builder = builder.auth(introduction(credentials)?);
+        }
+        if let Some(pem) = &config.authorities {
+            let authorities = Certificate::from_pem(pem)
+                .map_err(|error| SinkError::fatal(format!("VITRINA_ELASTICSEARCH_CA cannot be used: {error}")))?;
+            builder = builder.cert_validation(CertificateValidation::Full(authorities));
+        }
+        let transport = builder.build().map_err(|error| SinkError::fatal(format!("Elasticsearch: {error}")))?;
+        Ok(Self { transport, gzip: config.gzip, patience: config.patience })
+    }
+
+    /// Whether bodies are compressed.
+    pub fn gzip(&self) -> bool {
+        self.gzip
+    }
+
+    /// How long to go on with requests that get nothing done.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Sends a request with a JSON body and returns the answer, whatever its status.
+    pub async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, SinkError> {
+        let body = body.map(|body| Bytes::from(body.to_string()));
+        self.transmit(method, path, HeaderMap::new(), body).await
+    }
+
+    /// Sends a request and returns the body of a good answer.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, SinkError> {
+        self.send(method, path, body).await?.success()
+    }
+
+    /// Sends newline-delimited JSON, compressed or not.
+    pub async fn send_lines(&self, path: &str, body: Bytes, compressed: bool) -> Result<Answer, SinkError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+        if compressed {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        self.transmit(Method::Post, path, headers, Some(body)).await
+    }
+
+    async fn transmit(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<Answer, SinkError> {
+        let sent = self.transport.send(method, path, headers, None::<&()>, body, None).await;
+        let response = sent.map_err(|error| SinkError::lost(&error))?;
+        let status = response.status_code().as_u16();
+        let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = retry_after(wait);
+        let body = response.bytes().await.map_err(|error| SinkError::lost(&error))?;
+        Ok(Answer { status, retry_after, body })
+    }
+}
+
+impl Answer {
+    /// The body of a good answer, or why it is none.
+    pub fn success(self) -> Result<Value, SinkError> {
+        if !(200..300).contains(&self.status) {
+            return Err(SinkError::refused(self.status, &self.body));
+        }
+        if self.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&self.body).map_err(|error| SinkError::lost(&error))
+    }
+}
+
+fn pool(url: &ElasticsearchUrl) -> Result<TransportBuilder, SinkError> {
+    let malformed = |_| SinkError::fatal("ELASTICSEARCH_URL has a malformed address");
+    let mut addresses =
+        url.bases().iter().map(|base| base.parse().map_err(malformed)).collect::<Result<Vec<_>, _>>()?;
+    Ok(match addresses.len() {
+        1 => TransportBuilder::new(SingleNodeConnectionPool::new(addresses.remove(0))),
+        _ => TransportBuilder::new(MultiNodeConnectionPool::round_robin(addresses, None)),
+    })
+}
+
+fn introduction(credentials: &Credentials) -> Result<auth::Credentials, SinkError> {
+    Ok(match credentials {
+        Credentials::Basic { user, password } => auth::Credentials::Basic(user.clone(), password.expose().to_owned()),
+        // It goes into a header as it is, and the client panics where that is impossible.
+        Credentials::ApiKey(key) if key.expose().bytes().all(|byte| byte.is_ascii_graphic()) => {
+            auth::Credentials::EncodedApiKey(key.expose().to_owned())
+        }
+        Credentials::ApiKey(_) => return Err(SinkError::fatal("the API key in ELASTICSEARCH_URL is malformed")),
+    })
+}

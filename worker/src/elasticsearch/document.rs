@@ -1,0 +1,73 @@
+//! A document, and how a row's key becomes its `_id`.
+
+use sha2::{Digest, Sha256};
+
+/// Elasticsearch takes ids of up to this many bytes.
+const MAX_ID_BYTES: usize = 512;
+
+/// A row on its way into an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its `_id`, see [`id`].
+    pub id: String,
+    /// What decides which of two writes of one id is the newer; must not be negative.
+    pub version: Option<i64>,
+    /// The row as JSON text, as the database rendered it.
+    pub body: String,
+}
+
+/// The `_id` of a row with this key. A key of one column stands as it is; the parts of a longer one are joined by `|`,
+/// with `\` before every `|` and `\` in them, so that no two keys have one id. What is longer than Elasticsearch takes is
+/// replaced by its digest; the key itself is in the document all the same.
+pub fn id(key: &[&str]) -> String {
+    let joined = match key {
+        [single] => (*single).to_owned(),
+        parts => parts.iter().map(|part| part.replace('\\', "\\\\").replace('|', "\\|")).collect::<Vec<_>>().join("|"),
+    };
+    if joined.len() <= MAX_ID_BYTES {
+        return joined;
+    }
+    let digest = Sha256::digest(joined.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+impl Document {
+    /// Why this document cannot be sent at all.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        if self.id.is_empty() {
+            Some("its key is empty, and Elasticsearch takes no empty _id")
+        } else if self.version.is_some_and(|version| version < 0) {
+            Some("its incremental key is before 1970 or negative, and Elasticsearch takes no negative version")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_single_key_is_the_id() {
+        assert_eq!(id(&["a|b\\c"]), "a|b\\c");
+    }
+
+    #[test]
+    fn an_id_is_never_longer_than_elasticsearch_takes() {
+        assert_eq!(id(&[&"x".repeat(512)]), "x".repeat(512));
+        let long = id(&[&"x".repeat(513)]);
+        assert!(long.starts_with("sha256:") && long.len() == 71, "{long}");
+        assert_ne!(long, id(&[&"y".repeat(513)]));
+    }
+
+    proptest! {
+        #[test]
+        fn different_keys_have_different_ids(a in "[ab|\\\\]{0,4}", b in "[ab|\\\\]{0,4}", c in "[ab|\\\\]{0,4}", d in "[ab|\\\\]{0,4}") {
+            prop_assert_eq!(id(&[&a, &b]) == id(&[&c, &d]), (a, b) == (c, d));
+        }
+    }
+}

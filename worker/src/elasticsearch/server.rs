@@ -1,0 +1,70 @@
+//! Is the server one that we can work with, and may we?
+
+use elasticsearch::http::Method;
+use serde_json::{Value, json};
+
+use super::{client::Client, error::SinkError};
+
+/// The oldest version whose bulk requests can insist on an alias.
+const OLDEST: (u64, u64) = (7, 10);
+/// What writing, rebuilding and cleaning up an index needs.
+const PRIVILEGES: [&str; 5] = ["create_index", "index", "read", "manage", "view_index_metadata"];
+
+/// What the server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// `elasticsearch`, or the name of a server that speaks the same language.
+    pub distribution: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Client {
+    /// Asks who is there and refuses what is too old.
+    pub async fn server(&self) -> Result<Server, SinkError> {
+        let answer = self.ask(Method::Get, "/", None).await.map_err(explain)?;
+        let version = answer["version"]["number"].as_str().unwrap_or_default().to_owned();
+        let distribution = answer["version"]["distribution"].as_str().unwrap_or("elasticsearch").to_owned();
+        let mut numbers = version.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
+        let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if distribution == "elasticsearch" && found < OLDEST {
+            let what = if version.is_empty() { "something else".to_owned() } else { format!("version {version}") };
+            return Err(SinkError::fatal(format!(
+                "ELASTICSEARCH_URL leads to {what}: Elasticsearch 7.10 or newer is needed"
+            )));
+        }
+        Ok(Server { distribution, version })
+    }
+
+    /// Asks whether we may do with an index what a pipeline needs. A server without security has nothing to say.
+    pub async fn check_rights(&self, index: &str) -> Result<(), SinkError> {
+        let names = [index.to_owned(), format!("{index}-vitrina-*")];
+        let wanted = json!({"index": [{"names": names, "privileges": PRIVILEGES}]});
+        let answer = self.send(Method::Post, "/_security/user/_has_privileges", Some(&wanted)).await?;
+        if [400, 404, 405].contains(&answer.status) {
+            return Ok(());
+        }
+        let answer = answer.success().map_err(explain)?;
+        if answer["has_all_requested"] == true {
+            return Ok(());
+        }
+        Err(SinkError::fatal(format!(
+            "our account lacks rights on `{index}` or `{index}-vitrina-*`: {}",
+            lacking(&answer).join(", ")
+        )))
+    }
+}
+
+fn lacking(answer: &Value) -> Vec<&'static str> {
+    let lacks = |privilege: &&str| {
+        answer["index"].as_object().is_some_and(|names| names.values().any(|rights| rights[*privilege] == false))
+    };
+    PRIVILEGES.into_iter().filter(lacks).collect()
+}
+
+fn explain(error: SinkError) -> SinkError {
+    if error.message.contains("answers 401") {
+        return SinkError::fatal(format!("{error}. Check the user and password, or the API key, in ELASTICSEARCH_URL"));
+    }
+    error
+}

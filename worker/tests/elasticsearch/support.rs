@@ -1,0 +1,167 @@
+//! An index of its own for every test, and the words tests are written in.
+
+use std::{
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+use vitrina_shared::{
+    config::{ElasticsearchConfig, Env},
+    domain::{IndexOptions, RunId, SourceColumn},
+};
+use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
+
+/// Counts the indexes of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A name on the node of the test run; whatever begins with it is removed in the end.
+pub struct Corner {
+    pub node: String,
+    pub name: String,
+}
+
+impl Corner {
+    /// A corner of the node; nothing, and a loud word about it, where there is none.
+    pub fn new() -> Option<Self> {
+        let Ok(node) = std::env::var("VITRINA_TEST_ELASTICSEARCH_URL") else {
+            // Around the harness, which keeps the output of tests that pass to itself.
+            let thread = std::thread::current();
+            let name = thread.name().unwrap_or("a test").to_owned();
+            let line = format!("SKIPPED {name}: no Elasticsearch, run scripts/with-elasticsearch\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+            return None;
+        };
+        let name = format!("vitrina-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        Some(Self { node, name })
+    }
+
+    /// The index of this name, with these options.
+    pub fn index(&self, options: Value) -> Index {
+        self.index_at(&self.node, &[], options)
+    }
+
+    /// The same through another address and with further settings.
+    pub fn index_at(&self, url: &str, settings: &[(&str, &str)], options: Value) -> Index {
+        Index::new(client(url, settings), &self.name, IndexOptions::parse(&options).unwrap())
+    }
+
+    /// Asks the node itself.
+    pub async fn ask(&self, path: &str) -> Value {
+        let response = reqwest::get(format!("{}/{path}", self.node)).await.unwrap();
+        response.json().await.unwrap()
+    }
+
+    /// Sends something to the node itself.
+    pub async fn put(&self, method: reqwest::Method, path: &str, body: &Value) -> Value {
+        let mut request = reqwest::Client::new().request(method, format!("{}/{path}", self.node));
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        let response = request.send().await.unwrap();
+        let good = response.status().is_success();
+        let body: Value = response.json().await.unwrap();
+        assert!(good, "{path}: {body}");
+        body
+    }
+
+    /// All documents that can be found, by id.
+    pub async fn documents(&self) -> std::collections::BTreeMap<String, Value> {
+        self.put(reqwest::Method::POST, &format!("{}/_refresh", self.name), &Value::Null).await;
+        let mut documents = std::collections::BTreeMap::new();
+        let first = format!("{}/_search?scroll=1m&size=5000", self.name);
+        let mut page = self.put(reqwest::Method::POST, &first, &Value::Null).await;
+        loop {
+            let hits = page["hits"]["hits"].as_array().unwrap();
+            if hits.is_empty() {
+                return documents;
+            }
+            for hit in hits {
+                let twice = documents.insert(hit["_id"].as_str().unwrap().to_owned(), hit["_source"].clone());
+                assert!(twice.is_none(), "one id, one document");
+            }
+            let next = json!({"scroll": "1m", "scroll_id": page["_scroll_id"]});
+            page = self.put(reqwest::Method::POST, "_search/scroll", &next).await;
+        }
+    }
+
+    /// The physical indexes of this corner with their aliases.
+    pub async fn physical(&self) -> Vec<(String, Vec<String>)> {
+        let found = self.ask(&format!("{}*/_alias", self.name)).await;
+        let aliases = |value: &Value| value["aliases"].as_object().unwrap().keys().cloned().collect();
+        found.as_object().unwrap().iter().map(|(name, value)| (name.clone(), aliases(value))).collect()
+    }
+}
+
+impl Drop for Corner {
+    fn drop(&mut self) {
+        let url = format!("{}/{}*?expand_wildcards=all", self.node, self.name);
+        // Dropping is not async: a thread with a runtime of its own removes the indexes.
+        let removed = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(reqwest::Client::new().delete(url).send()).unwrap().status()
+        });
+        let removed = removed.join();
+        assert!(std::thread::panicking() || removed.is_ok_and(|status| status.is_success()), "indexes are removed");
+    }
+}
+
+/// A client with settings of the environment.
+pub fn client(url: &str, settings: &[(&str, &str)]) -> Client {
+    let pairs = [("ELASTICSEARCH_URL", url)].into_iter().chain(settings.iter().copied());
+    let config: ElasticsearchConfig = Env::from_pairs(pairs).read().unwrap();
+    Client::new(&config).unwrap()
+}
+
+/// Columns as the guard describes them.
+pub fn columns(pairs: &[(&str, &str)]) -> Vec<SourceColumn> {
+    let column = |(name, type_name): &(&str, &str)| SourceColumn {
+        name: (*name).to_owned(),
+        type_oid: 0,
+        type_name: (*type_name).to_owned(),
+        nullable: None,
+    };
+    pairs.iter().map(column).collect()
+}
+
+/// The columns of items.
+pub fn items() -> Vec<SourceColumn> {
+    columns(&[("id", "bigint"), ("name", "text"), ("modified", "timestamp with time zone")])
+}
+
+/// An item's document.
+pub fn item(id: u64, name: &str) -> Document {
+    let body = json!({"id": id, "name": name, "modified": "2026-01-01T00:00:01.123456+00:00"});
+    Document { id: id.to_string(), version: None, body: body.to_string() }
+}
+
+/// Writes documents by a route.
+pub async fn write(
+    route: &Arc<Route>,
+    action: Action,
+    documents: impl IntoIterator<Item = Document>,
+) -> Result<Written, SinkError> {
+    write_with(route, action, 0, documents).await
+}
+
+/// The same, tolerating rejects.
+pub async fn write_with(
+    route: &Arc<Route>,
+    action: Action,
+    max_rejects: usize,
+    documents: impl IntoIterator<Item = Document>,
+) -> Result<Written, SinkError> {
+    let mut writer = BulkWriter::new(route.clone(), action, max_rejects);
+    for document in documents {
+        writer.push(document).await?;
+    }
+    writer.finish().await
+}
+
+/// A run's id.
+pub fn run() -> RunId {
+    RunId::generate()
+}
