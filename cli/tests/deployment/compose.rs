@@ -67,6 +67,14 @@ fn images_are_pinned_to_a_release() {
 }
 
 #[test]
+fn elasticsearch_is_the_version_that_the_tests_run_on() {
+    let tested = text("tests/elasticsearch/pom.xml");
+    let tested = tested.split("<elasticsearch.version>").nth(1).unwrap().split('<').next().unwrap();
+    let image = service("elasticsearch")["image"].as_str().unwrap().to_owned();
+    assert!(image.ends_with(&format!(":{tested}")), "{image} is not {tested}");
+}
+
+#[test]
 fn nothing_keeps_workers_from_being_scaled() {
     for (name, service) in services() {
         assert!(service["container_name"].is_null(), "{name}");
