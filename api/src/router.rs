@@ -70,7 +70,6 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/pause").post(runs::pause))
         .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
         .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
-        .push(Router::with_path("pipelines/{p}/reconcile").post(later::reconcile))
         .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(later::replay))
         .push(Router::with_path("runs/{id}/again").post(runs::again));
     let allow = Router::new().hoop(Requires(Admin)).push(Router::with_path("targets").post(targets::create));
@@ -79,8 +78,10 @@ fn api() -> Router {
 
 /// What may wait for a worker.
 fn waits() -> Router {
-    let operate =
-        Router::new().hoop(Requires(Operator)).push(Router::with_path("pipelines/{p}/preview").post(reports::preview));
+    let operate = Router::new()
+        .hoop(Requires(Operator))
+        .push(Router::with_path("pipelines/{p}/preview").post(reports::preview))
+        .push(Router::with_path("pipelines/{p}/reconcile").post(reports::reconcile));
     Router::with_path("api/v1").push(operate)
 }
 

@@ -18,7 +18,7 @@ use vitrina_shared::domain::Status;
 pub use input::{PipelineInput, PipelinePatch, TargetInput};
 pub use one_of::OneOf;
 pub use pipeline::{CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView};
-pub use report::{PreviewInput, PreviewView, ReportView};
+pub use report::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
 
 /// A page of a longer list.

@@ -107,6 +107,21 @@ impl Api {
         Ok(Finished { id, run, took: heard - start })
     }
 
+    /// Compares a pipeline's mart with its source, however long that takes.
+    pub async fn reconcile(&self, pipeline: &str, body: &Value) -> Outcome<Value> {
+        let place = format!("pipelines/{pipeline}/reconcile?wait=60");
+        let mut answer: Value = self.send(Method::POST, &place, Some(body)).await?;
+        while let Some(id) = answer["id"].as_str().map(str::to_owned) {
+            let report: Value = self.send(Method::GET, &format!("reports/{id}"), None).await?;
+            match report["status"].as_str() {
+                Some("DONE") => answer = report["result"].clone(),
+                Some("FAILED") => return Err(format!("reconcile of {pipeline}: {}", report["error"]).into()),
+                Some(_) | None => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+        Ok(answer)
+    }
+
     /// The next change of any status.
     pub async fn next_event(&mut self) -> Outcome<Transition> {
         let event = tokio::time::timeout(PATIENCE, self.events.recv()).await?;

@@ -12,6 +12,7 @@ mod films;
 mod loads;
 mod memory;
 mod ratings;
+mod reconcile;
 mod report;
 mod services;
 mod settings;
@@ -54,6 +55,7 @@ async fn load(settings: Settings) -> Outcome<()> {
             Part::Ratings => ratings::measure(&mut stage, &settings, &mut report).await?,
             Part::Wakeups => wakeups::measure(&mut stage, &settings, &mut report).await?,
             Part::Chain => chain::measure(&mut stage, &settings, &mut report).await?,
+            Part::Reconcile => reconcile::measure(&mut stage, &settings, &mut report).await?,
             Part::Memory => memory::measure(&mut stage, &mut report).await?,
         }
     }

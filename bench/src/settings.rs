@@ -55,7 +55,7 @@ pub struct Settings {
     #[arg(long, env = "WAKEUPS", value_name = "N", default_value_t = 500)]
     pub wakeups: u32,
     /// What to measure
-    #[arg(long, env = "PARTS", value_delimiter = ',', default_value = "loads,ratings,wakeups,chain,memory")]
+    #[arg(long, env = "PARTS", value_delimiter = ',', default_value = "loads,ratings,wakeups,chain,memory,reconcile")]
     pub parts: Vec<Part>,
 }
 
@@ -92,6 +92,8 @@ pub enum Part {
     Wakeups,
     /// Batches of one row, one after the other.
     Chain,
+    /// Comparing a mart with its source, and repairing what differs.
+    Reconcile,
     /// What the worker holds in memory after all that, and with rows of a megabyte.
     Memory,
 }

@@ -4,11 +4,12 @@
 //! the connections of batches.
 
 mod preview;
+mod reconcile;
 mod subject;
 
 use serde_json::value::RawValue;
 use vitrina_shared::{
-    domain::{Report, ReportRequest},
+    domain::ReportRequest,
     reports::{self, HeldReport},
 };
 
@@ -23,19 +24,22 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
     let span = tracing::Span::current();
     span.record("pipeline", &report.pipeline);
     span.record("pipeline_id", tracing::field::display(report.pipeline_id));
-    let result = find_out(env, &report).await?;
+    match &report.request {
+        ReportRequest::Preview { rows } => {
+            let result = preview::make(env, report.pipeline_id, *rows).await?;
+            finish(env, job, &result).await
+        }
+        ReportRequest::Reconcile { depth, repair } => reconcile::make(env, job, &report, *depth, *repair).await,
+    }
+}
+
+async fn finish(env: &Environment, job: &HeldReport, result: &RawValue) -> Result<(), BatchError> {
     let mut tx = env.reports.begin().await?;
-    if !reports::finish(&mut tx, job, &result).await? {
+    if !reports::finish(&mut tx, job, result).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
     }
     tx.commit().await?;
     Ok(())
-}
-
-async fn find_out(env: &Environment, report: &Report) -> Result<Box<RawValue>, BatchError> {
-    match &report.request {
-        ReportRequest::Preview { rows } => preview::make(env, report.pipeline_id, *rows).await,
-    }
 }
 
 /// A result as it is stored.

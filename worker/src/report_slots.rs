@@ -7,16 +7,22 @@ use vitrina_shared::domain::ReportKind;
 
 /// Previews at once. They are short, and somebody waits for them.
 const PREVIEWS: usize = 2;
+/// Comparisons at once: each keeps one of the server's cores busy for a while.
+const COMPARISONS: usize = 1;
 
 /// The slots of one worker.
 #[derive(Debug)]
 pub struct ReportSlots {
     previews: Arc<Semaphore>,
+    comparisons: Arc<Semaphore>,
 }
 
 impl Default for ReportSlots {
     fn default() -> Self {
-        Self { previews: Arc::new(Semaphore::new(PREVIEWS)) }
+        Self {
+            previews: Arc::new(Semaphore::new(PREVIEWS)),
+            comparisons: Arc::new(Semaphore::new(COMPARISONS)),
+        }
     }
 }
 
@@ -25,6 +31,7 @@ impl ReportSlots {
     pub fn take(&self, kind: ReportKind) -> Option<OwnedSemaphorePermit> {
         let slots = match kind {
             ReportKind::Preview => &self.previews,
+            ReportKind::Reconcile => &self.comparisons,
         };
         slots.clone().try_acquire_owned().ok()
     }

@@ -4,12 +4,6 @@ use salvo::oapi::endpoint;
 
 use crate::{problem::ApiError, views::NoContent};
 
-/// Compare source and target.
-#[endpoint(tags("pipelines"), parameters(("p" = String, Path, description = "Id or name of a pipeline")), status_codes(401, 403, 429, 501))]
-pub async fn reconcile() -> Result<NoContent, ApiError> {
-    Err(ApiError::NotYet("reconcile"))
-}
-
 /// Rows that could not be written.
 #[endpoint(tags("dead letters"), parameters(("p" = String, Path, description = "Id or name of a pipeline")), status_codes(401, 403, 429, 501))]
 pub async fn dead_letters() -> Result<NoContent, ApiError> {

@@ -15,19 +15,20 @@ use serde::de::DeserializeOwned;
 use tokio::sync::broadcast::error::RecvError;
 use vitrina_shared::{
     domain::{
-        Report, ReportId, ReportRequest,
-        report::{MAX_PREVIEW_ROWS, Preview},
+        Pipeline, Report, ReportId, ReportRequest, TargetName,
+        report::{Depth, MAX_PREVIEW_ROWS, Preview, Reconciliation, Repair},
     },
     reports,
     store::reports::find,
 };
 
+use super::pipelines;
 use crate::{
     app::App,
     input::{self, Query},
     middleware::Actor,
     problem::{ApiError, ApiResult},
-    views::{PreviewInput, PreviewView, ReportView},
+    views::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView},
 };
 
 /// How long a client may wait, and does unless it says otherwise.
@@ -55,6 +56,42 @@ pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported
         return Err(ApiError::invalid("rows", format!("takes a whole number from 1 to {MAX_PREVIEW_ROWS}")));
     }
     report::<Preview, _>(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
+}
+
+/// Compare source and target, and repair what differs if that is wanted.
+#[endpoint(
+    tags("reports"),
+    parameters(
+        ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 unless told"),
+    ),
+    request_body = ReconcileInput,
+    status_codes(200, 202, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+)]
+pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<ReconciliationView>> {
+    let app = App::of(depot)?;
+    let wait = wait(req)?;
+    let wanted: ReconcileInput = input::optional_json(req, app.config.max_body_bytes).await?;
+    let (depth, repair) = (wanted.depth.0, wanted.repair.0);
+    if depth == Depth::Counts && repair != Repair::Nothing {
+        return Err(ApiError::invalid("repair", "counts do not tell what to repair: compare with depth keys or rows"));
+    }
+    refuse_impossible(&pipelines::find(&app, &input::pipeline(req)).await?, repair)?;
+    report::<Reconciliation, _>(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await
+}
+
+/// What is known before a worker looks: the state may change meanwhile, so it looks again.
+fn refuse_impossible(pipeline: &Pipeline, repair: Repair) -> ApiResult<()> {
+    let (target, _) = pipeline.draft.final_target();
+    if let Ok(TargetName::Index(_)) = target.parse() {
+        return Err(ApiError::invalid("", "this version compares tables of `analytics` only"));
+    }
+    if repair != Repair::Nothing && pipeline.status.has_unfinished_run() {
+        let (name, status) = (&pipeline.draft.name, pipeline.status);
+        let reason = format!("cannot repair the mart of pipeline `{name}` while it is {status}: let its run end first");
+        return Err(ApiError::IllegalState(reason));
+    }
+    Ok(())
 }
 
 /// A report, its status and result.

@@ -1,13 +1,19 @@
 //! Reports: what is asked for and what was found out.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
-use salvo::oapi::ToSchema;
-use serde::{Deserialize, Serialize};
+use salvo::oapi::{
+    BasicType, Components, ComposeSchema, Object, RefOr, Schema, ToSchema, schema::OneOf as OneOfSchema,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 use vitrina_shared::domain::{
     ErrorClass, Report, ReportKind, ReportStatus,
-    report::{Preview, PreviewColumn},
+    report::{
+        BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repair, Verdict,
+    },
 };
 
 use super::OneOf;
@@ -24,6 +30,65 @@ pub struct PreviewInput {
 impl Default for PreviewInput {
     fn default() -> Self {
         Self { rows: 10 }
+    }
+}
+
+/// How source and target are compared.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReconcileInput {
+    /// How closely.
+    #[salvo(schema(required = false))]
+    pub depth: OneOf<Depth>,
+    /// Whether rows that differ are repaired: `true` writes what is missing or different, and in mode `full` removes
+    /// what is extra; `"all"` removes that in mode `incremental` too.
+    #[salvo(schema(required = false))]
+    pub repair: RepairInput,
+}
+
+impl Default for ReconcileInput {
+    fn default() -> Self {
+        Self { depth: OneOf(Depth::Counts), repair: RepairInput(Repair::Nothing) }
+    }
+}
+
+/// `true`, `false` or `"all"`.
+#[derive(Debug, Clone, Copy)]
+pub struct RepairInput(pub Repair);
+
+impl<'de> Deserialize<'de> for RepairInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Bool(false) => Ok(Self(Repair::Nothing)),
+            Value::Bool(true) => Ok(Self(Repair::Differing)),
+            Value::String(text) if text == Repair::All.as_str() => Ok(Self(Repair::All)),
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                Err(D::Error::custom("takes true, false or \"all\""))
+            }
+        }
+    }
+}
+
+impl Serialize for RepairInput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Repair::Nothing => serializer.serialize_bool(false),
+            Repair::Differing => serializer.serialize_bool(true),
+            Repair::All => serializer.serialize_str(Repair::All.as_str()),
+        }
+    }
+}
+
+impl ToSchema for RepairInput {
+    fn to_schema(_components: &mut Components) -> RefOr<Schema> {
+        let all = Object::with_type(BasicType::String).enum_values([Repair::All.as_str()]);
+        OneOfSchema::new().item(Object::with_type(BasicType::Boolean)).item(all).into()
+    }
+}
+
+impl ComposeSchema for RepairInput {
+    fn compose(components: &mut Components, _generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+        Self::to_schema(components)
     }
 }
 
@@ -125,6 +190,123 @@ impl From<Preview> for PreviewView {
             rows: preview.rows,
             omitted: preview.omitted,
             took_ms: preview.took_ms,
+        }
+    }
+}
+
+/// Whether source and target agree. Rows in flight, which the next batches bring, are in none of its other numbers.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Reconciliation"))]
+pub struct ReconciliationView {
+    /// How closely was compared.
+    pub depth: OneOf<Depth>,
+    /// Rows of the source that should be in the target.
+    pub source_rows: i64,
+    /// Rows of the target.
+    pub target_rows: i64,
+    /// Rows that the target lacks; null where keys were not compared.
+    #[salvo(schema(required))]
+    pub missing: Option<i64>,
+    /// Rows that the source does not have; null where keys were not compared.
+    #[salvo(schema(required))]
+    pub extra: Option<i64>,
+    /// Rows with other values; null where values were not compared.
+    #[salvo(schema(required))]
+    pub different: Option<i64>,
+    /// Rows of the source that the next batches will bring.
+    pub in_flight: i64,
+    /// The column whose least and greatest values follow.
+    pub control_column: String,
+    /// Its least value in the source.
+    #[salvo(schema(required))]
+    pub source_min: Option<String>,
+    /// Its greatest value in the source.
+    #[salvo(schema(required))]
+    pub source_max: Option<String>,
+    /// Its least value in the target.
+    #[salvo(schema(required))]
+    pub target_min: Option<String>,
+    /// Its greatest value in the target.
+    #[salvo(schema(required))]
+    pub target_max: Option<String>,
+    /// Whether they agree.
+    pub verdict: OneOf<Verdict>,
+    /// Some of the rows that differ.
+    pub sample: Vec<DifferenceView>,
+    /// What was repaired; null where nothing should be.
+    #[salvo(schema(required))]
+    pub repaired: Option<RepairedView>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// A row that differs.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Difference"))]
+pub struct DifferenceView {
+    /// How.
+    pub kind: OneOf<DifferenceKind>,
+    /// Its key, by column.
+    pub key: BTreeMap<String, Option<String>>,
+    /// The columns that differ, with the beginning of both values.
+    pub columns: BTreeMap<String, BothValuesView>,
+}
+
+/// A value on both sides, as text.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "BothValues"))]
+pub struct BothValuesView {
+    /// In the source.
+    #[salvo(schema(required))]
+    pub source: Option<String>,
+    /// In the target.
+    #[salvo(schema(required))]
+    pub target: Option<String>,
+}
+
+/// What a repair did.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Repaired"))]
+pub struct RepairedView {
+    /// Rows written.
+    pub written: i64,
+    /// Rows removed.
+    pub removed: i64,
+}
+
+impl From<Reconciliation> for ReconciliationView {
+    fn from(found: Reconciliation) -> Self {
+        Self {
+            depth: found.depth.into(),
+            source_rows: found.source_rows,
+            target_rows: found.target_rows,
+            missing: found.missing,
+            extra: found.extra,
+            different: found.different,
+            in_flight: found.in_flight,
+            control_column: found.control_column,
+            source_min: found.source_min,
+            source_max: found.source_max,
+            target_min: found.target_min,
+            target_max: found.target_max,
+            verdict: found.verdict.into(),
+            sample: found.sample.into_iter().map(DifferenceView::from).collect(),
+            repaired: found.repaired.map(|done| RepairedView { written: done.written, removed: done.removed }),
+            took_ms: found.took_ms,
+        }
+    }
+}
+
+impl From<Difference> for DifferenceView {
+    fn from(difference: Difference) -> Self {
+        let both = |(name, both)| {
+            let BothValues { source, target } = both;
+            (name, BothValuesView { source, target })
+        };
+        Self {
+            kind: difference.kind.into(),
+            key: difference.key,
+            columns: difference.columns.into_iter().map(both).collect(),
         }
     }
 }

@@ -135,3 +135,49 @@ async fn reports_go_with_their_pipeline_and_too_many_are_refused() {
     api.delete("/pipelines/genres").send().await.unwrap().error_for_status().unwrap();
     expect_problem(api.get(&format!("/reports/{}", report["id"].as_str().unwrap())), 404, "not-found").await;
 }
+
+const RECONCILED: &str = r#"update etl.etl_reports set status = 'DONE', finished_at = now(),
+    result = '{"depth": "rows", "source_rows": 3, "target_rows": 2, "missing": 1, "extra": 0, "different": 0,
+               "in_flight": 0, "control_column": "modified", "source_min": "a", "source_max": "b", "target_min": "a",
+               "target_max": "b", "verdict": "drift", "took_ms": 5, "repaired": null,
+               "sample": [{"kind": "missing", "key": {"genre_id": "1"}, "columns": {}}]}'
+    where status = 'QUEUED'"#;
+
+#[tokio::test]
+async fn a_reconciliation_has_every_field_of_the_contract() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let request = api.post("/pipelines/genres/reconcile?wait=15").json(&json!({"depth": "rows", "repair": "all"}));
+    let (found, ()) = tokio::join!(expect(request, StatusCode::OK), simulate_worker(&api, RECONCILED));
+    let fields = "source_rows target_rows missing extra different control_column source_min source_max target_min \
+                  target_max verdict sample took_ms";
+    for field in fields.split_whitespace() {
+        assert!(found.get(field).is_some_and(|value| !value.is_null()), "{field} in {found}");
+    }
+    let asked = "select count(*) from etl.etl_reports
+                 where request = '{\"kind\": \"reconcile\", \"depth\": \"rows\", \"repair\": \"all\"}'";
+    assert_eq!(api.count(asked).await, 1);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_comparison_is_said_before_it_is_queued() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let reconcile = || api.post("/pipelines/genres/reconcile?wait=0");
+    let cases = [
+        (json!({"depth": "deep"}), "depth", "unknown variant"),
+        (json!({"depth": "rows", "repair": "some"}), "repair", "takes true, false or \"all\""),
+        (json!({"depth": "counts", "repair": true}), "repair", "compare with depth keys or rows"),
+        (json!({"deep": true}), "deep", "unknown field"),
+    ];
+    for (body, field, message) in cases {
+        let problem = expect_problem(reconcile().json(&body), 422, "invalid").await;
+        assert!(messages(&problem, field).concat().contains(message), "{problem}");
+    }
+    expect_problem(api.post("/pipelines/nope/reconcile?wait=0"), 404, "not-found").await;
+    api.run("genres").await;
+    let problem = expect_problem(reconcile().json(&json!({"depth": "rows", "repair": true})), 409, "illegal-state").await;
+    assert!(problem["detail"].as_str().unwrap().contains("while it is RUN_REQUESTED"), "{problem}");
+    assert_eq!(api.count("select count(*) from etl.etl_reports").await, 0);
+    expect(reconcile(), StatusCode::ACCEPTED).await;
+}

@@ -229,7 +229,6 @@ async fn what_comes_with_a_later_version_says_so() {
     let api = Api::start().await;
     api.create_genres("genres").await;
     for request in [
-        api.post("/pipelines/genres/reconcile?wait=1").json(&json!({"depth": "counts"})),
         api.get("/pipelines/genres/dead-letters"),
         api.post("/pipelines/genres/dead-letters/replay"),
     ] {

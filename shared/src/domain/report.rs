@@ -1,5 +1,7 @@
 //! What clients want to know about a pipeline and a worker finds out.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,6 +13,54 @@ named_enum! {
     ReportKind {
         /// The first rows as they would be written.
         Preview = "preview",
+        /// Whether source and target agree.
+        Reconcile = "reconcile",
+    }
+}
+
+named_enum! {
+    /// How closely source and target are compared.
+    Depth {
+        /// How many rows, and the least and greatest value of one column.
+        Counts = "counts",
+        /// Which keys are missing, and which are there without a source.
+        Keys = "keys",
+        /// Every value of every row.
+        Rows = "rows",
+    }
+}
+
+named_enum! {
+    /// What becomes of rows that differ.
+    Repair {
+        /// They stay as they are.
+        Nothing = "nothing",
+        /// Those that are missing or different are written. A pipeline in mode `full` also removes those that are extra.
+        Differing = "differing",
+        /// Rows that are extra are removed in mode `incremental` too.
+        All = "all",
+    }
+}
+
+named_enum! {
+    /// Whether source and target agree.
+    Verdict {
+        /// They do.
+        Match = "match",
+        /// They do not.
+        Drift = "drift",
+    }
+}
+
+named_enum! {
+    /// How a row differs.
+    DifferenceKind {
+        /// The target lacks it.
+        Missing = "missing",
+        /// The target has it and the source does not.
+        Extra = "extra",
+        /// The target has it with other values.
+        Different = "different",
     }
 }
 
@@ -47,6 +97,13 @@ pub enum ReportRequest {
         /// How many.
         rows: u32,
     },
+    /// Whether source and target agree.
+    Reconcile {
+        /// How closely.
+        depth: Depth,
+        /// What becomes of rows that differ.
+        repair: Repair,
+    },
 }
 
 impl ReportRequest {
@@ -54,6 +111,7 @@ impl ReportRequest {
     pub fn kind(&self) -> ReportKind {
         match self {
             Self::Preview { .. } => ReportKind::Preview,
+            Self::Reconcile { .. } => ReportKind::Reconcile,
         }
     }
 }
@@ -113,4 +171,70 @@ pub struct PreviewColumn {
     /// Its type as SQL writes it.
     #[serde(rename = "type")]
     pub type_name: String,
+}
+
+/// The result of a reconciliation. Rows in flight are in none of its numbers but their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reconciliation {
+    /// How closely was compared.
+    pub depth: Depth,
+    /// Rows of the source that should be in the target.
+    pub source_rows: i64,
+    /// Rows of the target.
+    pub target_rows: i64,
+    /// Rows that the target lacks; none where keys were not compared.
+    pub missing: Option<i64>,
+    /// Rows that the source does not have; none where keys were not compared.
+    pub extra: Option<i64>,
+    /// Rows with other values; none where values were not compared.
+    pub different: Option<i64>,
+    /// Rows of the source that the next batches will bring.
+    pub in_flight: i64,
+    /// The column whose least and greatest values are told.
+    pub control_column: String,
+    /// Its least value in the source.
+    pub source_min: Option<String>,
+    /// Its greatest value in the source.
+    pub source_max: Option<String>,
+    /// Its least value in the target.
+    pub target_min: Option<String>,
+    /// Its greatest value in the target.
+    pub target_max: Option<String>,
+    /// Whether they agree.
+    pub verdict: Verdict,
+    /// Some of the rows that differ.
+    pub sample: Vec<Difference>,
+    /// What was repaired, where that was wanted.
+    pub repaired: Option<Repaired>,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// A row that differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// How.
+    pub kind: DifferenceKind,
+    /// Its key, by column, as the server writes it.
+    pub key: BTreeMap<String, Option<String>>,
+    /// The columns that differ, with the beginning of both values.
+    pub columns: BTreeMap<String, BothValues>,
+}
+
+/// A value on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BothValues {
+    /// In the source.
+    pub source: Option<String>,
+    /// In the target.
+    pub target: Option<String>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repaired {
+    /// Rows written.
+    pub written: i64,
+    /// Rows removed.
+    pub removed: i64,
 }

@@ -1,5 +1,6 @@
 //! What a report is about: a pipeline as it is configured now, checked like a new one.
 
+use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName},
     guard::ParameterTypes,
@@ -19,6 +20,8 @@ pub struct Subject {
     pub pipeline: Pipeline,
     /// Its query and what that returns.
     pub reader: Reader,
+    /// Where it writes.
+    pub target: TargetName,
     /// The columns of the target's key.
     pub key: Vec<String>,
     /// The columns of the target's table; none where the target is an index.
@@ -43,11 +46,11 @@ impl Subject {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist")));
         };
         let columns = match &target {
-            TargetName::Mart(table) => targets::columns(&mut connection, table).await?,
+            TargetName::Mart(table) => columns(&mut connection, table).await?,
             TargetName::Index(_) => Vec::new(),
         };
         drop(connection);
-        Ok(Self { pipeline, reader, key: entry.key, columns })
+        Ok(Self { pipeline, reader, target, key: entry.key, columns })
     }
 
     /// What the client decided.
@@ -65,10 +68,24 @@ impl Subject {
         names.into_iter().filter_map(|name| self.reader.columns.iter().find(|column| &column.name == name)).collect()
     }
 
+    /// Whether the query places its pages itself.
+    pub fn pages_itself(&self) -> bool {
+        !self.reader.query.placeholders().is_empty()
+    }
+
     /// The query, with `$1` to `$4` for its placeholders.
     pub fn query(&self) -> String {
         let walk = self.walk();
         let type_of = |place: usize| walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();
         self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
     }
+}
+
+/// The target's columns, their types with schemas: users' queries run where no schema but the server's own is visible.
+async fn columns(connection: &mut PgConnection, table: &str) -> Result<Vec<TargetColumn>, BatchError> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
+    let columns = targets::columns(&mut tx, table).await?;
+    tx.rollback().await?;
+    Ok(columns)
 }

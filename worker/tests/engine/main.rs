@@ -6,6 +6,7 @@ mod errors;
 mod interleavings;
 mod late_commits;
 mod modes;
+mod reconcile;
 mod recovery;
 mod reports;
 mod streams;

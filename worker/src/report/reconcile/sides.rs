@@ -1,0 +1,241 @@
+//! Source and target as SQL that can be compared: the same keys, the same types, the same hash.
+//!
+//! Every name is quoted, every value is a parameter, and the query is the guarded one.
+
+use vitrina_shared::{
+    domain::{Mode, report::Depth},
+    guard::SourceColumn,
+    store::targets::TargetColumn,
+};
+
+use super::scope::Scope;
+use crate::{batch::quote, report::subject::Subject};
+
+/// Types that have a hash of their own, by which equal values are equal however they are written. Others are compared by
+/// their text.
+const HASHED: &[&str] = &[
+    "smallint", "integer", "bigint", "numeric", "real", "double precision", "boolean", "uuid", "text",
+    "character varying", "character", "bytea", "date", "timestamp with time zone", "timestamp without time zone",
+    "time without time zone", "interval", "jsonb", "inet", "cidr",
+];
+/// Types that have a least and a greatest value for the server. Others are ordered by their text.
+const ORDERED: &[&str] = &[
+    "smallint", "integer", "bigint", "numeric", "real", "double precision", "text", "character varying", "date",
+    "timestamp with time zone", "timestamp without time zone", "time without time zone", "interval",
+];
+/// Types whose order, and so whose comparison, depends on a collation. Two sides need one.
+const COLLATED: &[&str] = &["text", "character varying", "character"];
+
+/// What both sides are made of.
+pub struct Sides<'a> {
+    /// The pipeline.
+    pub subject: &'a Subject,
+    /// The mart's table.
+    pub table: &'a str,
+    /// Whether values are compared, or keys alone.
+    pub depth: Depth,
+    /// Which rows of the source count.
+    pub scope: &'a Scope,
+}
+
+impl Sides<'_> {
+    /// The columns that are compared: the query's, as far as the target has them.
+    pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
+        let own = |name: &str| self.subject.columns.iter().find(|own| own.name == name);
+        self.subject.reader.columns.iter().filter_map(|column| Some((column, own(&column.name)?))).collect()
+    }
+
+    /// Those of the key, in its order.
+    fn key(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
+        let compared = self.compared();
+        let of_key = |name: &String| compared.iter().find(|(column, _)| &column.name == name).copied();
+        self.subject.key.iter().filter_map(of_key).collect()
+    }
+
+    /// `k1, k2 …`, of the given relation.
+    pub fn key_names(&self, relation: &str) -> Vec<String> {
+        (1..=self.subject.key.len()).map(|place| format!("{relation}.k{place}")).collect()
+    }
+
+    /// The types of the key's columns.
+    pub fn key_types(&self) -> Vec<&str> {
+        self.key().into_iter().map(|(_, own)| own.type_name.as_str()).collect()
+    }
+
+    /// The condition of two relations having the same key.
+    pub fn same_key(&self, one: &str, other: &str) -> String {
+        let pairs = self.key_names(one).into_iter().zip(self.key_names(other));
+        pairs.map(|(one, other)| format!("{one} = {other}")).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The column whose least and greatest values are told: what grows with every change, or else the key.
+    pub fn control(&self) -> Option<(&SourceColumn, &TargetColumn)> {
+        let compared = self.compared();
+        let key = self.subject.draft().incremental_key.as_ref();
+        let grows = compared.iter().find(|(column, _)| Some(&column.name) == key).copied();
+        grows.or_else(|| self.key().into_iter().next())
+    }
+
+    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`.
+    pub fn source(&self, only: &str, more: &str) -> String {
+        let draft = self.subject.draft();
+        let names = self.key_names("rows").join(", ");
+        let rows = format!(
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more}{walk}
+             from ({query}) as source",
+            keys = self.keys(Side::Source),
+            hash = self.hash(Side::Source),
+            settled = self.settled(),
+            control = self.control_value(Side::Source),
+            walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
+            query = self.subject.query(),
+        );
+        let rows = format!("select rows.* from ({rows}) as rows where {only}");
+        if draft.mode == Mode::Full || self.subject.pages_itself() {
+            return rows;
+        }
+        // A source may have several versions of a row: the newest is the one that is written.
+        let newest: Vec<_> = (0..self.walk().len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
+        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {}", newest.join(", "))
+    }
+
+    /// The same without looking for the newest version: enough where keys do not repeat, and a hint where they do.
+    pub fn source_versions(&self) -> String {
+        format!(
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({query}) as source",
+            keys = self.keys(Side::Source),
+            hash = self.hash(Side::Source),
+            settled = self.settled(),
+            control = self.control_value(Side::Source),
+            query = self.subject.query(),
+        )
+    }
+
+    /// The target's rows with `k1 …`, their hash `h` and the control column `c`.
+    pub fn target(&self, only: &str) -> String {
+        format!(
+            "select rows.* from (
+                 select {keys}, {hash} as h, {control} as c from analytics.{table} as target
+             ) as rows where {only}",
+            keys = self.keys(Side::Target),
+            hash = self.hash(Side::Target),
+            control = self.control_value(Side::Target),
+            table = quote(self.table),
+        )
+    }
+
+    /// In which part of all keys a row is.
+    pub fn bucket(&self, relation: &str, buckets: u32) -> String {
+        let values: Vec<_> = self
+            .key_names(relation)
+            .into_iter()
+            .zip(self.key_types())
+            .map(|(name, type_name)| if is(HASHED, type_name) { name } else { format!("{name}::text") })
+            .collect();
+        format!("(hash_record_extended(row({}), 0) & {})", values.join(", "), buckets - 1)
+    }
+
+    /// The target's key as `k1 …`.
+    pub fn target_keys(&self) -> String {
+        self.keys(Side::Target)
+    }
+
+    fn keys(&self, side: Side) -> String {
+        let value = |(place, pair): (usize, (&SourceColumn, &TargetColumn))| {
+            let collate = if is(COLLATED, &pair.1.type_name) { " collate \"C\"" } else { "" };
+            format!("({}{collate}) as k{}", side.value(pair), place + 1)
+        };
+        self.key().into_iter().enumerate().map(value).collect::<Vec<_>>().join(", ")
+    }
+
+    fn hash(&self, side: Side) -> String {
+        let columns = match self.depth {
+            Depth::Rows => self.compared(),
+            Depth::Keys | Depth::Counts => self.key(),
+        };
+        let values: Vec<_> = columns
+            .into_iter()
+            .map(|pair| {
+                let value = side.value(pair);
+                if is(HASHED, &pair.1.type_name) { value } else { format!("({value})::text") }
+            })
+            .collect();
+        format!("hash_record_extended(row({}), 0)", values.join(", "))
+    }
+
+    fn control_value(&self, side: Side) -> String {
+        let Some(pair) = self.control() else { return "null::text".to_owned() };
+        let value = side.value(pair);
+        if is(ORDERED, &pair.1.type_name) { value } else { format!("({value})::text") }
+    }
+
+    fn walk(&self) -> Vec<String> {
+        self.subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect()
+    }
+
+    /// Whether a row of the source should be in the target by now. The bounds are read once, not once a row.
+    fn settled(&self) -> String {
+        let Scope::UpTo { checkpoint, owed } = self.scope else {
+            return (*self.scope == Scope::Everything).to_string();
+        };
+        let walk = self.subject.walk();
+        let [key, id] = walk.as_slice() else { return "true".to_owned() };
+        let (key_name, id_name) = (quote(&key.name), quote(&id.name));
+        let (key_type, id_type) = (&key.type_name, &id.type_name);
+        let mut settled = match checkpoint.id {
+            Some(_) => format!(
+                "(source.{key_name}, source.{id_name}) <= ((select ($5)[3]::{key_type}), (select ($5)[4]::{id_type}))"
+            ),
+            None => format!("source.{key_name} <= (select ($5)[3]::{key_type})"),
+        };
+        if owed.is_some() {
+            settled.push_str(&format!(" and source.{key_name} < (select ($5)[5]::{key_type})"));
+        }
+        // A row without a key is read by every run anew: nobody knows whether the last one saw this version of it.
+        format!("coalesce({settled}, false)")
+    }
+}
+
+/// Which side a value is of.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Source,
+    Target,
+}
+
+impl Side {
+    /// The value of a column, of the target's type.
+    fn value(self, (column, own): (&SourceColumn, &TargetColumn)) -> String {
+        let name = quote(&own.name);
+        match self {
+            Self::Target => format!("target.{name}"),
+            Self::Source if column.type_oid == own.type_oid && !own.type_name.contains('(') => format!("source.{name}"),
+            Self::Source => format!("source.{name}::{}", own.type_name),
+        }
+    }
+}
+
+/// Whether a type is one of these, of whatever length, or an array of it.
+fn is(types: &[&str], type_name: &str) -> bool {
+    let element = type_name.trim_end_matches("[]");
+    let without_length = match (element.find('('), element.find(')')) {
+        (Some(open), Some(close)) if open < close => format!("{}{}", &element[..open], &element[close + 1..]),
+        (_, _) => element.to_owned(),
+    };
+    types.contains(&without_length.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_known_by_its_name_without_its_length() {
+        for known in ["numeric(4,1)", "text[]", "timestamp(3) with time zone", "character varying(10)[]"] {
+            assert!(is(HASHED, known), "{known}");
+        }
+        for unknown in ["json", "tsvector", "public.mood", "point"] {
+            assert!(!is(HASHED, unknown), "{unknown}");
+        }
+    }
+}

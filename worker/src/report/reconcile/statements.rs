@@ -1,0 +1,244 @@
+//! The statements of a comparison. Each returns one row whose `last` holds JSON, as [`etl_page.run`] wants it.
+//!
+//! `coarse` hashes both sides once, in buckets of keys; `narrow` looks into those buckets that differ. So neither the
+//! worker nor the server ever holds more than the buckets' sums and the rows of a few of them.
+//!
+//! [`etl_page.run`]: ../../../../migrations/0004_batches.sql
+
+use vitrina_shared::store::targets::TargetColumn;
+
+use super::sides::Sides;
+use crate::batch::quote;
+
+/// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
+pub const BUCKETS: u32 = 4096;
+/// Keys that a statement returns; where more differ they are only counted.
+pub const MOST_KEYS: usize = 1000;
+
+/// Which rows a closer look is taken at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Closer {
+    /// Those in these buckets.
+    Buckets(Vec<u32>),
+    /// Those whose keys are listed in `($5)[6]`.
+    Keys,
+}
+
+impl Sides<'_> {
+    /// Counts rows and finds the least and greatest values of the control column. `exact` also where keys repeat.
+    pub fn counts(&self, exact: bool) -> String {
+        let source = if exact { self.source("true", "") } else { self.source_versions() };
+        let flying = format!("exists (select from flying where {})", self.same_key("flying", "t"));
+        format!(
+            "with s as materialized (
+                 select count(*) filter (where settled) as n, count(*) filter (where not settled) as flying,
+                        min(c) filter (where settled)::text as least, max(c) filter (where settled)::text as greatest
+                 from ({source}) as s
+             ),
+             flying as materialized (
+                 select distinct {keys} from ({versions}) as s where not settled
+             ),
+             t as materialized (
+                 select count(*) as n, min(c)::text as least, max(c)::text as greatest
+                 from ({target}) as t where not {flying}
+             )
+             select 0::bigint, 0::bigint, array[jsonb_build_object(
+                 'source_rows', s.n, 'target_rows', t.n, 'in_flight', s.flying,
+                 'source_min', s.least, 'source_max', s.greatest, 'target_min', t.least, 'target_max', t.greatest
+             )::text], false
+             from s cross join t",
+            keys = self.key_names("s").join(", "),
+            versions = self.source_versions(),
+            target = self.target("true"),
+        )
+    }
+
+    /// Counts and hashes both sides in buckets, and names the buckets that differ.
+    pub fn coarse(&self) -> String {
+        let side = |rows: &str, relation: &str, settled: &str| {
+            format!(
+                "select {bucket} as bucket, count(*) filter (where {settled}) as n,
+                        coalesce(sum(h) filter (where {settled}), 0) as h, count(*) filter (where not {settled}) as flying,
+                        min(c) filter (where {settled}) as least, max(c) filter (where {settled}) as greatest
+                 from ({rows}) as {relation} group by 1",
+                bucket = self.bucket(relation, BUCKETS),
+            )
+        };
+        format!(
+            "with pair as materialized (
+                 select coalesce(s.bucket, t.bucket) as bucket, coalesce(s.n, 0) as s_n, coalesce(s.flying, 0) as flying,
+                        s.least as s_least, s.greatest as s_greatest, t.least as t_least, t.greatest as t_greatest,
+                        coalesce(s.n, 0) = coalesce(t.n, 0) and coalesce(s.h, 0) = coalesce(t.h, 0) as same
+                 from ({source}) as s full join ({target}) as t on s.bucket = t.bucket
+             )
+             select 0::bigint, 0::bigint, array[jsonb_build_object(
+                 'same_rows', coalesce(sum(s_n) filter (where same), 0), 'in_flight', coalesce(sum(flying), 0),
+                 'source_min', min(s_least)::text, 'source_max', max(s_greatest)::text,
+                 'target_min', min(t_least)::text, 'target_max', max(t_greatest)::text,
+                 'buckets', coalesce(jsonb_agg(bucket order by bucket) filter (where not same), '[]')
+             )::text], false
+             from pair",
+            source = side(&self.source_versions(), "s", "s.settled"),
+            target = side(&self.target("true"), "t", "true"),
+        )
+    }
+
+    /// Names the rows that differ among those that are looked at.
+    pub fn narrow(&self, closer: &Closer) -> String {
+        let texts: Vec<_> = self.key_names("listed").iter().map(|name| format!("{name}::text")).collect();
+        format!(
+            "with {found}
+             select 0::bigint, 0::bigint, array[jsonb_build_object(
+                 'source_rows', count(*) filter (where settled),
+                 'target_rows', count(*) filter (where in_target and coalesce(settled, true)),
+                 'missing', count(*) filter (where kind = 'missing'),
+                 'extra', count(*) filter (where kind = 'extra'),
+                 'different', count(*) filter (where kind = 'different'),
+                 'keys', (
+                     select coalesce(jsonb_agg(jsonb_build_array(listed.kind, {texts})), '[]')
+                     from (select * from found where kind is not null order by {keys} limit {MOST_KEYS}) as listed
+                 )
+             )::text], false
+             from found",
+            found = self.found(closer, ""),
+            texts = texts.join(", "),
+            keys = self.key_names("found").join(", "),
+        )
+    }
+
+    /// The values of those keys of `($5)[6]` that differ.
+    pub fn details(&self) -> String {
+        let compared = self.compared();
+        let values = |relation: &str| -> String {
+            let value = |(place, (_, own)): (usize, &(_, &TargetColumn))| {
+                format!(", {relation}.{} as v{place}", quote(&own.name))
+            };
+            compared.iter().enumerate().map(value).collect()
+        };
+        let differs: Vec<_> = compared
+            .iter()
+            .enumerate()
+            .map(|(place, (_, own))| {
+                let (source, target) = (format!("s.v{place}::{}::text", own.type_name), format!("t.v{place}::text"));
+                format!(
+                    "case when {source} is distinct from {target} then jsonb_build_object({name}, jsonb_build_object(
+                         'source', left({source}, 200), 'target', left({target}, 200))) else '{{}}'::jsonb end",
+                    name = literal(&own.name),
+                )
+            })
+            .collect();
+        let texts: Vec<_> = self.key_names("s").iter().map(|name| format!("{name}::text")).collect();
+        format!(
+            "with {wanted}, s as materialized ({source})
+             select 0::bigint, 0::bigint, array[coalesce(jsonb_agg(
+                 jsonb_build_object('key', jsonb_build_array({texts}), 'columns', {differs})
+             ), '[]')::text], false
+             from s join (select {target_keys}{target_values} from analytics.{table} as target) as t on {same}",
+            wanted = self.wanted(),
+            source = self.source(&self.only(&Closer::Keys), &values("source")),
+            texts = texts.join(", "),
+            differs = differs.join(" || "),
+            target_keys = self.target_keys(),
+            target_values = values("target"),
+            table = quote(self.table),
+            same = self.same_key("s", "t"),
+        )
+    }
+
+    /// Writes the rows that are missing or different, and removes those that are extra where that is wanted. Returns how
+    /// many were removed and written.
+    pub fn repair(&self, closer: &Closer, remove_extra: bool) -> String {
+        let compared = self.compared();
+        let names: Vec<_> = compared.iter().map(|(_, own)| quote(&own.name)).collect();
+        // As the query returns them: assigned, not cast, so that a value that does not fit is refused.
+        let values: String = names.iter().enumerate().map(|(n, name)| format!(", source.{name} as v{n}")).collect();
+        let key: Vec<_> = self.subject.key.iter().map(|name| quote(name)).collect();
+        let changing: Vec<_> = names.iter().filter(|name| !key.contains(name)).collect();
+        let update = if changing.is_empty() {
+            "nothing".to_owned()
+        } else {
+            let assign: Vec<_> = changing.iter().map(|name| format!("{name} = excluded.{name}")).collect();
+            format!("update set {}", assign.join(", "))
+        };
+        let same: Vec<_> =
+            key.iter().zip(self.key_names("found")).map(|(name, key)| format!("target.{name} = {key}")).collect();
+        format!(
+            "with {found},
+             gone as (
+                 delete from analytics.{table} as target using found
+                 where found.kind = 'extra' and {remove_extra} and {same}
+                 returning 1
+             ),
+             written as (
+                 insert into analytics.{table} ({names})
+                 select {places} from found where kind in ('missing', 'different')
+                 on conflict ({key}) do {update}
+                 returning 1
+             )
+             select (select count(*) from gone), (select count(*) from written), null::text[], false",
+            found = self.found(closer, &values),
+            table = quote(self.table),
+            same = same.join(" and "),
+            names = names.join(", "),
+            places = (0..names.len()).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "),
+            key = key.join(", "),
+        )
+    }
+
+    /// `found`: the rows that are looked at, with their `kind` where they differ, and `more` of the source's columns.
+    fn found(&self, closer: &Closer, more: &str) -> String {
+        let only = self.only(closer);
+        let wanted = match closer {
+            Closer::Keys => format!("{}, ", self.wanted()),
+            Closer::Buckets(_) => String::new(),
+        };
+        let keys: Vec<_> = (1..=self.subject.key.len()).map(|n| format!("coalesce(s.k{n}, t.k{n}) as k{n}")).collect();
+        let carried = (0..more.matches(" as v").count()).map(|n| format!(", s.v{n}")).collect::<String>();
+        format!(
+            "{wanted}s as materialized (select rows.*, true as here from ({source}) as rows),
+             t as materialized (select rows.*, true as here from ({target}) as rows),
+             found as materialized (
+                 select {keys}, s.settled, t.here is not null as in_target{carried},
+                        case when s.here is null then 'extra'
+                             when not s.settled then null
+                             when t.here is null then 'missing'
+                             when s.h <> t.h then 'different' end as kind
+                 from s full join t on {same}
+             )",
+            source = self.source(&only, more),
+            target = self.target(&only),
+            keys = keys.join(", "),
+            same = self.same_key("s", "t"),
+        )
+    }
+
+    /// The condition of a row being looked at.
+    fn only(&self, closer: &Closer) -> String {
+        match closer {
+            Closer::Buckets(buckets) if buckets.len() > BUCKETS as usize / 2 => "true".to_owned(),
+            Closer::Buckets(buckets) => {
+                let list: Vec<_> = buckets.iter().map(u32::to_string).collect();
+                format!("{} = any('{{{}}}'::bigint[])", self.bucket("rows", BUCKETS), list.join(","))
+            }
+            Closer::Keys => {
+                let names = self.key_names("rows").join(", ");
+                format!("({names}) in (select {} from wanted)", self.key_names("wanted").join(", "))
+            }
+        }
+    }
+
+    /// `wanted`: the keys of `($5)[6]`.
+    fn wanted(&self) -> String {
+        let typed = |(place, type_name): (usize, &str)| format!("(w ->> {place})::{type_name} as k{}", place + 1);
+        let keys: Vec<_> = self.key_types().into_iter().enumerate().map(typed).collect();
+        format!(
+            "wanted as materialized (select {} from jsonb_array_elements(($5)[6]::jsonb) as w)",
+            keys.join(", ")
+        )
+    }
+}
+
+/// A text as SQL writes it.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
