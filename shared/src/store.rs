@@ -2,11 +2,8 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
-<<<<<<< HEAD
-pub mod dead_letters;
-=======
 pub mod comparisons;
->>>>>>> d67eefd (Compare marts with their sources by counts, keys or rows, and repair what differs)
+pub mod dead_letters;
 pub mod horizon;
 pub mod pipelines;
 pub mod queue;

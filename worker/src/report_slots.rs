@@ -19,10 +19,7 @@ pub struct ReportSlots {
 
 impl Default for ReportSlots {
     fn default() -> Self {
-        Self {
-            previews: Arc::new(Semaphore::new(PREVIEWS)),
-            comparisons: Arc::new(Semaphore::new(COMPARISONS)),
-        }
+        Self { previews: Arc::new(Semaphore::new(PREVIEWS)), comparisons: Arc::new(Semaphore::new(COMPARISONS)) }
     }
 }
 

@@ -76,15 +76,21 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
     if depth == Depth::Counts && repair != Repair::Nothing {
         return Err(ApiError::invalid("repair", "counts do not tell what to repair: compare with depth keys or rows"));
     }
-    refuse_impossible(&pipelines::find(&app, &input::pipeline(req)).await?, repair)?;
+    refuse_impossible(&pipelines::find(&app, &input::pipeline(req)).await?, depth, repair)?;
     report::<Reconciliation, _>(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await
 }
 
 /// What is known before a worker looks: the state may change meanwhile, so it looks again.
-fn refuse_impossible(pipeline: &Pipeline, repair: Repair) -> ApiResult<()> {
+fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
     let (target, _) = pipeline.draft.final_target();
     if let Ok(TargetName::Index(_)) = target.parse() {
         return Err(ApiError::invalid("", "this version compares tables of `analytics` only"));
+    }
+    if pipeline.draft.tasks.len() > 1 && depth == Depth::Rows {
+        return Err(ApiError::invalid("depth", "transforms change this pipeline's rows: compare its counts or keys"));
+    }
+    if pipeline.draft.tasks.len() > 1 && repair != Repair::Nothing {
+        return Err(ApiError::invalid("repair", "transforms change this pipeline's rows: run it again to repair them"));
     }
     if repair != Repair::Nothing && pipeline.status.has_unfinished_run() {
         let (name, status) = (&pipeline.draft.name, pipeline.status);

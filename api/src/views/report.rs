@@ -11,9 +11,7 @@ use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 use vitrina_shared::domain::{
     ErrorClass, Report, ReportKind, ReportStatus,
-    report::{
-        BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repair, Verdict,
-    },
+    report::{BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repair, Verdict},
 };
 
 use super::OneOf;
@@ -168,6 +166,8 @@ pub struct PreviewView {
     pub rows: Vec<Box<RawValue>>,
     /// Rows that are too wide to be shown.
     pub omitted: u32,
+    /// Why transforms refuse rows, one reason for each.
+    pub refused: Vec<String>,
     /// How long it took.
     pub took_ms: u64,
 }
@@ -189,6 +189,7 @@ impl From<Preview> for PreviewView {
             columns: preview.columns.into_iter().map(column).collect(),
             rows: preview.rows,
             omitted: preview.omitted,
+            refused: preview.refused,
             took_ms: preview.took_ms,
         }
     }

@@ -176,7 +176,8 @@ async fn what_is_wrong_with_a_comparison_is_said_before_it_is_queued() {
     }
     expect_problem(api.post("/pipelines/nope/reconcile?wait=0"), 404, "not-found").await;
     api.run("genres").await;
-    let problem = expect_problem(reconcile().json(&json!({"depth": "rows", "repair": true})), 409, "illegal-state").await;
+    let problem =
+        expect_problem(reconcile().json(&json!({"depth": "rows", "repair": true})), 409, "illegal-state").await;
     assert!(problem["detail"].as_str().unwrap().contains("while it is RUN_REQUESTED"), "{problem}");
     assert_eq!(api.count("select count(*) from etl.etl_reports").await, 0);
     expect(reconcile(), StatusCode::ACCEPTED).await;

@@ -159,6 +159,9 @@ pub struct Preview {
     pub rows: Vec<Box<RawValue>>,
     /// Rows that are too wide to be shown.
     pub omitted: u32,
+    /// Why transforms refuse rows, one reason for each.
+    #[serde(default)]
+    pub refused: Vec<String>,
     /// How long it took.
     pub took_ms: u64,
 }

@@ -90,7 +90,7 @@ fn receive(item: Item, reading: Reading<'_>, remains: &mut Remains) -> Result<Op
 }
 
 /// The row after all transforms; none where there are none.
-fn transformed(doc: &str, transforms: &[Box<dyn Transform>]) -> Result<Option<String>, String> {
+pub fn transformed(doc: &str, transforms: &[Box<dyn Transform>]) -> Result<Option<String>, String> {
     if transforms.is_empty() {
         return Ok(None);
     }

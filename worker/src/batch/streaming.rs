@@ -117,7 +117,7 @@ impl Merge {
 }
 
 /// A type as it came. SQL takes the two for types of length one where no length is given.
-fn of_any_length(type_name: &str) -> String {
+pub fn of_any_length(type_name: &str) -> String {
     let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
     match element {
         "character" => format!("bpchar{array}"),

@@ -1,19 +1,27 @@
 //! The first rows as they would be written, written nowhere.
+//!
+//! The server reads them as JSON, the plan's transforms change them here, and the server makes of them what the target's
+//! types would.
 
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use sqlx::{AssertSqlSafe, Connection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use vitrina_shared::{
     domain::{
         PipelineId,
         report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
+        transform,
     },
     guard::{self, QueryLimits},
 };
 
 use super::{encode, subject::Subject};
-use crate::{batch::quote, environment::Environment, error::BatchError};
+use crate::{
+    batch::{of_any_length, quote, transformed},
+    environment::Environment,
+    error::BatchError,
+};
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
 const LIMITS: QueryLimits = QueryLimits { statement: Duration::from_secs(30), lock: Duration::from_secs(2) };
@@ -27,89 +35,115 @@ pub async fn make(env: &Environment, pipeline: PipelineId, rows: u32) -> Result<
     let begun = Instant::now();
     let subject = Subject::look(env, pipeline).await?;
     let columns = columns(&subject);
-    let mut preview = Preview { rows: Vec::new(), omitted: 0, took_ms: 0, columns: described(&columns) };
-    let mut bytes = 0;
-    for row in read(env, &statement(&subject, &columns), rows.min(MAX_PREVIEW_ROWS)).await? {
-        bytes += row.as_ref().map_or(0, String::len);
-        match row {
-            Some(text) if bytes <= WIDEST_RESULT => preview.rows.push(parse(text)?),
-            Some(_) | None => preview.omitted += 1,
-        }
+    let mut preview =
+        Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
+    let mut connection = env.reports.acquire().await?;
+    let mut tx = connection.begin_with("begin read only").await?;
+    guard::restrict(&mut tx, &LIMITS).await?;
+    let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;
+    let arriving = pass_through(&subject, read, &mut preview);
+    for row in write(&mut tx, &columns, &arriving).await? {
+        preview.rows.push(RawValue::from_string(row).map_err(|error| BatchError::fatal(error.to_string()))?);
     }
+    tx.rollback().await?;
     preview.took_ms = begun.elapsed().as_millis() as u64;
     encode(&preview)
 }
 
-/// A column of the preview and the type that it is written as.
+/// A column of the preview, as it arrives and as it is written.
 struct Shown {
     name: String,
-    type_name: String,
-    cast: bool,
+    arrives_as: String,
+    written_as: String,
 }
 
-/// The query's columns that the target has; all of them where the target is an index.
+/// The columns that arrive and that the target has; all of them where the target is an index.
 fn columns(subject: &Subject) -> Vec<Shown> {
     let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
-    let shown = subject.reader.columns.iter().filter_map(|column| match own(&column.name) {
-        // Written explicitly, a cast to text of some length would cut what a run refuses.
-        Some(own) => Some(Shown {
-            name: column.name.clone(),
-            type_name: own.type_name.clone(),
-            cast: !["character", "bit"].iter().any(|cut| own.type_name.starts_with(cut)),
-        }),
-        None if subject.columns.is_empty() => {
-            Some(Shown { name: column.name.clone(), type_name: column.type_name.clone(), cast: false })
-        }
-        None => None,
+    let shown = subject.reader.arriving.iter().filter_map(|column| {
+        let arrives_as = of_any_length(&column.type_name);
+        let written_as = match own(&column.name) {
+            Some(own) => own.type_name.clone(),
+            None if subject.columns.is_empty() => column.type_name.clone(),
+            None => return None,
+        };
+        Some(Shown { name: column.name.clone(), arrives_as, written_as })
     });
     shown.collect()
 }
 
 fn described(columns: &[Shown]) -> Vec<PreviewColumn> {
-    let described = |column: &Shown| PreviewColumn { name: column.name.clone(), type_name: column.type_name.clone() };
+    let described = |column: &Shown| PreviewColumn { name: column.name.clone(), type_name: column.written_as.clone() };
     columns.iter().map(described).collect()
 }
 
-/// The rows in the order in which a first run would read them, each as JSON; null where it is too wide.
-fn statement(subject: &Subject, columns: &[Shown]) -> String {
-    let values: Vec<_> = columns
-        .iter()
-        .map(|column| {
-            let cast = if column.cast { format!("::{}", column.type_name) } else { String::new() };
-            format!("source.{name}{cast} as {name}", name = quote(&column.name))
-        })
-        .collect();
+/// The query's rows in the order in which a first run would read them, each as JSON; none where it is too wide.
+async fn read(tx: &mut PgConnection, subject: &Subject, rows: u32) -> Result<Vec<Option<String>>, BatchError> {
     let order: Vec<_> = subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect();
-    format!(
+    let statement = format!(
         "select case when octet_length(doc) <= {WIDEST_ROW} then doc end
          from (
-             select row_to_json(written)::text as doc
-             from (
-                 select {values} from ({query}) as source order by {order} limit $4::bigint
-             ) as written
+             select row_to_json(first)::text as doc
+             from (select * from ({query}) as source order by {order} limit $4::bigint) as first
          ) as documents",
-        values = values.join(", "),
         query = subject.query(),
         order = order.join(", "),
-    )
-}
-
-async fn read(env: &Environment, statement: &str, rows: u32) -> Result<Vec<Option<String>>, BatchError> {
-    let mut connection = env.reports.acquire().await?;
-    let mut tx = connection.begin_with("begin read only").await?;
-    guard::restrict(&mut tx, &LIMITS).await?;
-    let read = sqlx::query_scalar(AssertSqlSafe(statement.to_owned()))
+    );
+    let read = sqlx::query_scalar(AssertSqlSafe(statement))
         .persistent(false)
         .bind(None::<String>)
         .bind(None::<String>)
         .bind("infinity")
         .bind(i64::from(rows))
-        .fetch_all(&mut *tx)
+        .fetch_all(tx)
         .await?;
-    tx.rollback().await?;
     Ok(read)
 }
 
-fn parse(text: String) -> Result<Box<RawValue>, BatchError> {
-    RawValue::from_string(text).map_err(|error| BatchError::fatal(error.to_string()))
+/// The rows after all transforms, without those that are too wide or refused.
+fn pass_through(subject: &Subject, rows: Vec<Option<String>>, preview: &mut Preview) -> Vec<String> {
+    let transforms = transform::configured(&subject.draft().tasks);
+    let mut arriving = Vec::new();
+    let mut bytes = 0;
+    for row in rows {
+        let Some(doc) = row else {
+            preview.omitted += 1;
+            continue;
+        };
+        match transformed(&doc, &transforms) {
+            Ok(changed) => {
+                let doc = changed.unwrap_or(doc);
+                bytes += doc.len();
+                if bytes <= WIDEST_RESULT { arriving.push(doc) } else { preview.omitted += 1 }
+            }
+            Err(reason) => preview.refused.push(reason),
+        }
+    }
+    arriving
+}
+
+/// What the target's types make of the rows.
+async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Result<Vec<String>, BatchError> {
+    let types: Vec<_> = columns.iter().map(|column| format!("{} {}", quote(&column.name), column.arrives_as)).collect();
+    let values: Vec<_> = columns.iter().map(value).collect();
+    let statement = format!(
+        "select row_to_json(written)::text
+         from unnest($1::text[]) with ordinality as d (doc, place)
+         cross join lateral (
+             select {values} from json_to_record(d.doc::json) as arrived ({types})
+         ) as written
+         order by d.place",
+        values = values.join(", "),
+        types = types.join(", "),
+    );
+    Ok(sqlx::query_scalar(AssertSqlSafe(statement)).persistent(false).bind(rows).fetch_all(tx).await?)
+}
+
+/// Written explicitly, a cast to text of some length would cut what a run refuses.
+fn value(column: &Shown) -> String {
+    let name = quote(&column.name);
+    if ["character", "bit"].iter().any(|cut| column.written_as.starts_with(cut)) {
+        return format!("arrived.{name}");
+    }
+    format!("arrived.{name}::{} as {name}", column.written_as)
 }

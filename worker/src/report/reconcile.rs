@@ -8,10 +8,7 @@ mod scope;
 mod sides;
 mod statements;
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Instant,
-};
+use std::{collections::BTreeMap, time::Instant};
 
 use serde::Deserialize;
 use sqlx::{Connection, PgConnection};
@@ -47,7 +44,7 @@ pub async fn make(
     repair: Repair,
 ) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let comparison = Comparison::of(env, report, depth).await?;
+    let comparison = Comparison::of(env, report, depth, repair).await?;
     let mut connection = env.reports.acquire().await?;
     if repair != Repair::Nothing {
         scope::wait_for_run(&mut connection, report.pipeline_id, report.requested_at).await?;
@@ -63,7 +60,7 @@ pub async fn make(
         tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
     }
     found.result.took_ms = begun.elapsed().as_millis() as u64;
-    if !reports::finish(&mut tx, job, &*encode(&found.result)?).await? {
+    if !reports::finish(&mut tx, job, &encode(&found.result)?).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
     }
     tx.commit().await?;
@@ -152,25 +149,14 @@ impl Narrow {
     fn is_whole(&self) -> bool {
         self.keys.len() < MOST_KEYS
     }
-
-    /// Only those that differed before too.
-    fn confirmed(self, before: &Self) -> Self {
-        if !self.is_whole() || !before.is_whole() {
-            return self;
-        }
-        let known: HashSet<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
-        let keys: Vec<Key> = self.keys.iter().filter(|entry| known.contains(&entry[1..])).cloned().collect();
-        let count = |kind: DifferenceKind| {
-            keys.iter().filter(|entry| entry[0].as_deref() == Some(kind.as_str())).count() as i64
-        };
-        let (missing, extra) = (count(DifferenceKind::Missing), count(DifferenceKind::Extra));
-        Self { missing, extra, different: count(DifferenceKind::Different), keys, ..self }
-    }
 }
 
 impl<'a> Comparison<'a> {
-    async fn of(env: &Environment, report: &'a Report, depth: Depth) -> Result<Self, BatchError> {
+    async fn of(env: &Environment, report: &'a Report, depth: Depth, repair: Repair) -> Result<Self, BatchError> {
         let subject = Subject::look(env, report.pipeline_id).await?;
+        if subject.has_transforms() && (depth == Depth::Rows || repair != Repair::Nothing) {
+            return Err(BatchError::fatal("the rows of a pipeline with transforms cannot be compared or repaired"));
+        }
         let TargetName::Mart(table) = &subject.target else {
             return Err(BatchError::fatal("only tables of `analytics` can be compared by this version"));
         };
@@ -227,8 +213,7 @@ impl<'a> Comparison<'a> {
         if narrow.total() > 0 {
             let mut tx = snapshot(connection).await?;
             let scope = self.scope(&mut tx).await?;
-            let again: Narrow = ask(&mut tx, &self.sides(&scope).narrow(&closer), &scope, None).await?;
-            narrow = again.confirmed(&narrow);
+            narrow = self.confirm(&mut tx, &scope, narrow).await?;
             sample = self.sample(&mut tx, &scope, &narrow).await?;
             tx.rollback().await?;
         }
@@ -239,6 +224,16 @@ impl<'a> Comparison<'a> {
         let keys = narrow.keys.iter().map(|entry| entry[1..].to_vec()).collect();
         let closer = (narrow.total() > 0).then(|| if narrow.is_whole() { Closer::Keys } else { closer });
         Ok(Found { result: Reconciliation { sample, ..result }, closer: closer.map(|closer| (closer, keys)) })
+    }
+
+    /// Looks at what differs once more. Where it is so much that not every key is known, it is no matter of a moment.
+    async fn confirm(&self, tx: &mut PgConnection, scope: &Scope, before: Narrow) -> Result<Narrow, BatchError> {
+        if !before.is_whole() {
+            return Ok(before);
+        }
+        let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
+        let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
+        Ok(Narrow { source_rows: before.source_rows, target_rows: before.target_rows, ..again })
     }
 
     fn result(&self, verdict: Verdict, in_flight: i64, bounds: Bounds, narrow: &Narrow) -> Reconciliation {

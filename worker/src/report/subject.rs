@@ -2,7 +2,7 @@
 
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName},
+    domain::{Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
     store::{
         pipelines,
@@ -66,6 +66,17 @@ impl Subject {
             Mode::Full => self.key.iter().collect(),
         };
         names.into_iter().filter_map(|name| self.reader.columns.iter().find(|column| &column.name == name)).collect()
+    }
+
+    /// Whether a transform changes rows on their way. Only what none of them touches can be compared on the server.
+    pub fn has_transforms(&self) -> bool {
+        self.draft().tasks.len() > 1
+    }
+
+    /// Whether a column arrives at the target as the query returns it.
+    pub fn is_untouched(&self, column: &str) -> bool {
+        let transforms = transform::configured(&self.draft().tasks);
+        !transforms.iter().any(|transform| transform.touches().contains(&column))
     }
 
     /// Whether the query places its pages itself.

@@ -94,7 +94,9 @@ async fn thousands_of_differences_are_counted_sampled_and_repaired() {
     world.items(1, 4000).await;
     let pipeline = world.pipeline(&items("items", Mode::Full, 1000)).await;
     world.succeeds(pipeline).await;
-    world.sql("update analytics.item set name = 'x' where id <= 1500; delete from analytics.item where id > 2500").await;
+    world
+        .sql("update analytics.item set name = 'x' where id <= 1500; delete from analytics.item where id > 2500")
+        .await;
     let found = reconcile(&world, pipeline, Depth::Rows).await;
     assert_eq!(differences(&found), [Some(1500), Some(0), Some(1500)]);
     assert_eq!(found["sample"].as_array().unwrap().len(), 20);
@@ -120,7 +122,10 @@ async fn rows_in_flight_are_no_drift_and_are_not_repaired() {
     // Beside them, a row that changed although its key did not: no run would ever see it.
     world.sql("update content.item set name = 'silent' where id = 100").await;
     let found = repair(&world, pipeline, Repair::Differing).await;
-    assert_eq!((differences(&found), &found["repaired"]), ([Some(0), Some(0), Some(1)], &json!({"written": 1, "removed": 0})));
+    assert_eq!(
+        (differences(&found), &found["repaired"]),
+        ([Some(0), Some(0), Some(1)], &json!({"written": 1, "removed": 0}))
+    );
     assert_eq!(world.number("select count(*) from analytics.item where name = 'new'").await, 0);
     assert_match(&reconcile(&world, pipeline, Depth::Rows).await);
     world.succeeds(pipeline).await;
@@ -152,9 +157,15 @@ async fn an_incremental_mart_keeps_rows_without_a_source_unless_all_is_to_be_rep
     world.succeeds(pipeline).await;
     world.sql("delete from content.item where id = 50; delete from analytics.item where id = 60").await;
     let found = repair(&world, pipeline, Repair::Differing).await;
-    assert_eq!((differences(&found), &found["repaired"]), ([Some(1), Some(1), Some(0)], &json!({"written": 1, "removed": 0})));
+    assert_eq!(
+        (differences(&found), &found["repaired"]),
+        ([Some(1), Some(1), Some(0)], &json!({"written": 1, "removed": 0}))
+    );
     let found = repair(&world, pipeline, Repair::All).await;
-    assert_eq!((differences(&found), &found["repaired"]), ([Some(0), Some(1), Some(0)], &json!({"written": 0, "removed": 1})));
+    assert_eq!(
+        (differences(&found), &found["repaired"]),
+        ([Some(0), Some(1), Some(0)], &json!({"written": 0, "removed": 1}))
+    );
     world.assert_same(ITEMS, "analytics.item").await;
 }
 

@@ -1,9 +1,12 @@
 //! Reports as jobs of the queue, and previews.
 
-use serde_json::json;
-use vitrina_shared::domain::{ErrorClass, Mode, ReportRequest, ReportStatus};
+use serde_json::{Value, json};
+use vitrina_shared::domain::{
+    ErrorClass, Mode, ReportRequest, ReportStatus, Task, TaskKind,
+    report::{Depth, Repair},
+};
 
-use crate::support::{World, draft, eventually, items};
+use crate::support::{ITEMS, World, draft, eventually, items};
 
 const PREVIEW: ReportRequest = ReportRequest::Preview { rows: 2 };
 
@@ -39,6 +42,37 @@ async fn a_query_that_pages_by_itself_can_be_previewed() {
     let preview = world.report(pipeline, &PREVIEW).await;
     assert_eq!(preview["rows"][1]["name"], "item 2");
     assert_eq!(preview["rows"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_shows_what_transforms_make_of_rows() {
+    let world = World::with_worker().await;
+    world.items(1, 3).await;
+    world.target("masked", "id bigint, title text, modified timestamptz", &["id"]).await;
+    let mut masked = draft("masked", Mode::Incremental, "unused", "analytics.masked", 10);
+    masked.source_query = None;
+    masked.tasks = vec![
+        step(1, TaskKind::Sql, ITEMS, json!({})),
+        step(2, TaskKind::Rust, "rename", json!({"columns": {"name": "title"}})),
+        step(3, TaskKind::Rust, "mask", json!({"columns": ["title"], "show_last": 1})),
+    ];
+    let pipeline = world.pipeline(&masked).await;
+    let preview = world.report(pipeline, &PREVIEW).await;
+    assert_eq!(preview["rows"][1]["title"], "*****2", "{preview}");
+    let keys = ReportRequest::Reconcile { depth: Depth::Keys, repair: Repair::Nothing };
+    assert_eq!(world.report(pipeline, &keys).await["missing"], 3);
+    world.succeeds(pipeline).await;
+    for depth in [Depth::Counts, Depth::Keys] {
+        let found = world.report(pipeline, &ReportRequest::Reconcile { depth, repair: Repair::Nothing }).await;
+        assert_eq!(found["verdict"], "match", "{found}");
+    }
+    let rows = world.ask(pipeline, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Nothing }).await;
+    assert_eq!(world.reported(rows).await.status, ReportStatus::Failed);
+}
+
+fn step(order_index: i32, task_type: TaskKind, body: &str, options: Value) -> Task {
+    let Value::Object(options) = options else { panic!("options are an object") };
+    Task { order_index, task_type, body: body.to_owned(), target_table: None, options }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,8 +3,7 @@
 //! Every name is quoted, every value is a parameter, and the query is the guarded one.
 
 use vitrina_shared::{
-    domain::{Mode, report::Depth},
-    guard::SourceColumn,
+    domain::{Mode, SourceColumn, report::Depth},
     store::targets::TargetColumn,
 };
 
@@ -14,14 +13,42 @@ use crate::{batch::quote, report::subject::Subject};
 /// Types that have a hash of their own, by which equal values are equal however they are written. Others are compared by
 /// their text.
 const HASHED: &[&str] = &[
-    "smallint", "integer", "bigint", "numeric", "real", "double precision", "boolean", "uuid", "text",
-    "character varying", "character", "bytea", "date", "timestamp with time zone", "timestamp without time zone",
-    "time without time zone", "interval", "jsonb", "inet", "cidr",
+    "smallint",
+    "integer",
+    "bigint",
+    "numeric",
+    "real",
+    "double precision",
+    "boolean",
+    "uuid",
+    "text",
+    "character varying",
+    "character",
+    "bytea",
+    "date",
+    "timestamp with time zone",
+    "timestamp without time zone",
+    "time without time zone",
+    "interval",
+    "jsonb",
+    "inet",
+    "cidr",
 ];
 /// Types that have a least and a greatest value for the server. Others are ordered by their text.
 const ORDERED: &[&str] = &[
-    "smallint", "integer", "bigint", "numeric", "real", "double precision", "text", "character varying", "date",
-    "timestamp with time zone", "timestamp without time zone", "time without time zone", "interval",
+    "smallint",
+    "integer",
+    "bigint",
+    "numeric",
+    "real",
+    "double precision",
+    "text",
+    "character varying",
+    "date",
+    "timestamp with time zone",
+    "timestamp without time zone",
+    "time without time zone",
+    "interval",
 ];
 /// Types whose order, and so whose comparison, depends on a collation. Two sides need one.
 const COLLATED: &[&str] = &["text", "character varying", "character"];
@@ -42,7 +69,8 @@ impl Sides<'_> {
     /// The columns that are compared: the query's, as far as the target has them.
     pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
         let own = |name: &str| self.subject.columns.iter().find(|own| own.name == name);
-        self.subject.reader.columns.iter().filter_map(|column| Some((column, own(&column.name)?))).collect()
+        let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
+        source.filter_map(|column| Some((column, own(&column.name)?))).collect()
     }
 
     /// Those of the key, in its order.
@@ -166,7 +194,7 @@ impl Sides<'_> {
     fn control_value(&self, side: Side) -> String {
         let Some(pair) = self.control() else { return "null::text".to_owned() };
         let value = side.value(pair);
-        if is(ORDERED, &pair.1.type_name) { value } else { format!("({value})::text") }
+        if is(ORDERED, &pair.1.type_name) { value } else { format!("({value})::text collate \"C\"") }
     }
 
     fn walk(&self) -> Vec<String> {

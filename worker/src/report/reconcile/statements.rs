@@ -5,9 +5,9 @@
 //!
 //! [`etl_page.run`]: ../../../../migrations/0004_batches.sql
 
-use vitrina_shared::store::targets::TargetColumn;
+use vitrina_shared::{domain::report::Depth, store::targets::TargetColumn};
 
-use super::sides::Sides;
+use super::{scope::Scope, sides::Sides};
 use crate::batch::quote;
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
@@ -55,14 +55,22 @@ impl Sides<'_> {
 
     /// Counts and hashes both sides in buckets, and names the buckets that differ.
     pub fn coarse(&self) -> String {
-        let side = |rows: &str, relation: &str, settled: &str| {
+        let bucket = |relation: &str| match self.depth {
+            // The hash of the key is there already.
+            Depth::Keys | Depth::Counts => format!("({relation}.h & {})", BUCKETS - 1),
+            Depth::Rows => self.bucket(relation, BUCKETS),
+        };
+        let side = |rows: &str, relation: &str, settled: &str, flying: &str| {
             format!(
-                "select {bucket} as bucket, count(*) filter (where {settled}) as n,
-                        coalesce(sum(h) filter (where {settled}), 0) as h, count(*) filter (where not {settled}) as flying,
-                        min(c) filter (where {settled}) as least, max(c) filter (where {settled}) as greatest
+                "select {bucket} as bucket, count(*){settled} as n, coalesce(sum(h){settled}, 0) as h, {flying} as flying,
+                        min(c){settled} as least, max(c){settled} as greatest
                  from ({rows}) as {relation} group by 1",
-                bucket = self.bucket(relation, BUCKETS),
+                bucket = bucket(relation),
             )
+        };
+        let (settled, flying) = match self.scope {
+            Scope::Everything => ("", "0"),
+            Scope::UpTo { .. } | Scope::Nothing => (" filter (where settled)", "count(*) filter (where not settled)"),
         };
         format!(
             "with pair as materialized (
@@ -78,8 +86,8 @@ impl Sides<'_> {
                  'buckets', coalesce(jsonb_agg(bucket order by bucket) filter (where not same), '[]')
              )::text], false
              from pair",
-            source = side(&self.source_versions(), "s", "s.settled"),
-            target = side(&self.target("true"), "t", "true"),
+            source = side(&self.source_versions(), "s", settled, flying),
+            target = side(&self.target("true"), "t", "", "0"),
         )
     }
 
@@ -231,10 +239,7 @@ impl Sides<'_> {
     fn wanted(&self) -> String {
         let typed = |(place, type_name): (usize, &str)| format!("(w ->> {place})::{type_name} as k{}", place + 1);
         let keys: Vec<_> = self.key_types().into_iter().enumerate().map(typed).collect();
-        format!(
-            "wanted as materialized (select {} from jsonb_array_elements(($5)[6]::jsonb) as w)",
-            keys.join(", ")
-        )
+        format!("wanted as materialized (select {} from jsonb_array_elements(($5)[6]::jsonb) as w)", keys.join(", "))
     }
 }
 
