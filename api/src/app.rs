@@ -16,7 +16,7 @@ use vitrina_shared::{
     store::reports::REPORTS_CHANNEL,
 };
 
-use crate::problem::ApiError;
+use crate::{deployment::Deployment, problem::ApiError};
 
 /// Queries described at once.
 const DESCRIBING_CONNECTIONS: u32 = 2;
@@ -45,6 +45,8 @@ pub struct App {
     pub report_ends: broadcast::Sender<Option<Uuid>>,
     /// Room for event streams.
     pub streams: Arc<Semaphore>,
+    /// What the database says of the whole deployment.
+    pub deployment: Deployment,
     /// Cancelled when the process stops: long answers end.
     pub stop: CancellationToken,
 }
@@ -69,6 +71,7 @@ impl App {
             progress,
             report_ends,
             streams: Arc::new(Semaphore::new(config.max_event_streams)),
+            deployment: Deployment::default(),
             config,
             stop,
         }

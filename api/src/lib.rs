@@ -5,6 +5,7 @@
 //! transaction, and comes back as a `views` struct or a `problem`.
 
 mod app;
+mod deployment;
 mod input;
 mod middleware;
 mod openapi;

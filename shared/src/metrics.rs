@@ -1,9 +1,22 @@
-//! Metric names with their help texts, and the recorder that both services share.
+//! Metric names, what they mean, and the recorder that both services share.
+//!
+//! What a process knows of itself is recorded with the macros of `metrics`. What the whole deployment did stands in the
+//! database and is read from there by the API (`vitrina_api::deployment`): it is exact, and a process that dies takes
+//! nothing of it along.
+
+mod catalog;
+mod exposition;
+mod pipelines;
+mod process;
 
 use std::sync::OnceLock;
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+pub use catalog::{CATALOG, Kind, Metric, ShownBy};
+pub use exposition::Exposition;
+pub use pipelines::{add_pipeline, set_pipelines};
 
 /// HTTP requests answered, by method, route and status.
 pub const HTTP_REQUESTS: &str = "vitrina_http_requests_total";
@@ -17,6 +30,8 @@ pub const RUN_DURATION: &str = "vitrina_run_duration_seconds";
 pub const ROWS_READ: &str = "vitrina_rows_read_total";
 /// Rows that were inserted or changed, by pipeline and sink.
 pub const ROWS_WRITTEN: &str = "vitrina_rows_written_total";
+/// Rows that were set aside, by pipeline.
+pub const ROWS_REJECTED: &str = "vitrina_rows_rejected_total";
 /// Batches, by pipeline and result.
 pub const BATCHES: &str = "vitrina_batches_total";
 /// How long batches took, by pipeline.
@@ -35,10 +50,38 @@ pub const FENCED: &str = "vitrina_fenced_batches_total";
 pub const REPORTS: &str = "vitrina_reports_total";
 /// How long reports took in a worker's hands, by kind.
 pub const REPORT_DURATION: &str = "vitrina_report_duration_seconds";
+/// Jobs that a worker is executing.
+pub const JOBS_IN_FLIGHT: &str = "vitrina_jobs_in_flight";
+/// Jobs that a worker executes at once at most.
+pub const JOB_SLOTS: &str = "vitrina_job_slots";
+/// Which status a pipeline has.
+pub const PIPELINE_STATUS: &str = "vitrina_pipeline_status";
+/// How old the source's changes are that the target may lack, by pipeline.
+pub const CHECKPOINT_LAG: &str = "vitrina_checkpoint_lag_seconds";
 /// How far the safe horizon is behind the clock, by pipeline.
 pub const HORIZON_LAG: &str = "vitrina_horizon_lag_seconds";
+/// When the last run began, by pipeline.
+pub const LAST_START: &str = "vitrina_last_run_start_timestamp_seconds";
+/// When the last run with that status ended, by pipeline and status.
+pub const LAST_END: &str = "vitrina_last_run_end_timestamp_seconds";
+/// How much time usually is between successful runs, by pipeline.
+pub const USUAL_INTERVAL: &str = "vitrina_usual_interval_seconds";
+/// Jobs in the queue, by state.
+pub const QUEUE_JOBS: &str = "vitrina_queue_jobs";
+/// How long the oldest pending job has been due.
+pub const QUEUE_OLDEST: &str = "vitrina_queue_oldest_pending_seconds";
+/// Live workers.
+pub const WORKERS: &str = "vitrina_workers";
+/// Whether the API could read the database.
+pub const DATABASE_UP: &str = "vitrina_database_up";
 /// Constant 1, labelled with the version.
 pub const BUILD_INFO: &str = "vitrina_build_info";
+/// Memory of the process.
+pub const PROCESS_MEMORY: &str = "process_resident_memory_bytes";
+/// Processor time of the process.
+pub const PROCESS_CPU: &str = "process_cpu_seconds_total";
+/// When the process started.
+pub const PROCESS_START: &str = "process_start_time_seconds";
 
 /// From 1 ms, as every duration of ours.
 const DURATION_BUCKETS: &[f64] =
@@ -53,9 +96,12 @@ pub fn recorder() -> Option<&'static PrometheusHandle> {
 /// The media type of [`render`].
 pub const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Everything that was counted so far, in Prometheus' text format.
+/// What this process counted so far, in Prometheus' text format.
 pub fn render() -> String {
-    recorder().map(PrometheusHandle::render).unwrap_or_default()
+    let recorded = recorder().map(PrometheusHandle::render).unwrap_or_default();
+    let mut own = Exposition::default();
+    process::add(&mut own);
+    pipelines::without_the_gone(recorded) + &own.into_text()
 }
 
 fn install() -> Option<PrometheusHandle> {
@@ -65,23 +111,16 @@ fn install() -> Option<PrometheusHandle> {
         .install_recorder()
         .inspect_err(|error| tracing::warn!(error = %error, "metrics are off"))
         .ok()?;
-    describe_counter!(HTTP_REQUESTS, "HTTP requests answered");
-    describe_histogram!(HTTP_REQUEST_DURATION, Unit::Seconds, "Time from the request's head to the answer's head");
-    describe_counter!(RUNS, "Runs that ended");
-    describe_histogram!(RUN_DURATION, Unit::Seconds, "Time from a run's first batch to its end");
-    describe_counter!(ROWS_READ, "Rows that queries returned");
-    describe_counter!(ROWS_WRITTEN, "Rows that were inserted or changed in a target");
-    describe_counter!(BATCHES, "Batches executed");
-    describe_histogram!(BATCH_DURATION, Unit::Seconds, "Time of a batch, from its begin to its commit");
-    describe_histogram!(BATCH_PHASE, Unit::Seconds, "Time of a part of the work");
-    describe_histogram!(WAKEUP, Unit::Seconds, "Time from a job being queued to its handler");
-    describe_counter!(RETRIES, "Attempts that failed and are repeated");
-    describe_counter!(RECOVERED, "Jobs and pipelines that were brought back after a crash");
-    describe_counter!(FENCED, "Batches refused because another worker had committed them");
-    describe_counter!(REPORTS, "Reports that ended");
-    describe_histogram!(REPORT_DURATION, Unit::Seconds, "Time of a report in a worker's hands");
-    describe_gauge!(HORIZON_LAG, Unit::Seconds, "How far behind the clock the rows are that can be read safely");
-    describe_gauge!(BUILD_INFO, "Constant 1, labelled with the version");
+    CATALOG.iter().for_each(describe);
     metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Some(handle)
+}
+
+fn describe(metric: &Metric) {
+    let unit = if metric.name.ends_with("_seconds") { Unit::Seconds } else { Unit::Count };
+    match metric.kind {
+        Kind::Counter => describe_counter!(metric.name, unit, metric.help),
+        Kind::Gauge => describe_gauge!(metric.name, unit, metric.help),
+        Kind::Histogram => describe_histogram!(metric.name, unit, metric.help),
+    }
 }

@@ -13,6 +13,7 @@ pub mod state;
 pub mod swaps;
 pub mod targets;
 pub mod tasks;
+pub mod totals;
 pub mod transitions;
 pub mod workers;
 

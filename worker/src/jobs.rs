@@ -7,7 +7,11 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
 use serde_json::Value;
-use vitrina_shared::{jobs::Job, metrics::WAKEUP, store::queue};
+use vitrina_shared::{
+    jobs::Job,
+    metrics::{JOBS_IN_FLIGHT, WAKEUP},
+    store::queue,
+};
 
 use crate::environment::Environment;
 
@@ -15,10 +19,27 @@ use crate::environment::Environment;
 ///
 /// A batch keeps the slot that the queue gave it. A report only passes through: it has slots of its own.
 pub async fn run(env: Arc<Environment>, id: String, payload: Value) {
+    let _in_flight = InFlight::begin();
     match Job::decode(payload) {
         Ok(Job::Batch(batch)) => execute_batch::run(env, id, batch).await,
         Ok(Job::Report(report)) => make_report::start(env, id, report),
         Err(error) => discard(&env, &id, &error).await,
+    }
+}
+
+/// Counts a job as being executed until it is dropped, however that comes about.
+struct InFlight;
+
+impl InFlight {
+    fn begin() -> Self {
+        metrics::gauge!(JOBS_IN_FLIGHT).increment(1.0);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        metrics::gauge!(JOBS_IN_FLIGHT).decrement(1.0);
     }
 }
 

@@ -10,7 +10,11 @@ use std::{sync::Arc, time::Duration};
 use sqlx::PgPool;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
-use vitrina_shared::{jobs::BATCH_QUEUE, store::queue};
+use vitrina_shared::{
+    jobs::BATCH_QUEUE,
+    metrics,
+    store::{pipelines, queue},
+};
 
 use crate::environment::Environment;
 
@@ -44,6 +48,7 @@ async fn tick(control: &PgPool, env: &Environment, heartbeat: Duration) -> Resul
     queue::heartbeat(&mut connection, &env.name).await?;
     let forgotten = queue::release_forgotten(&mut connection, &env.name, &env.working(), heartbeat * 2).await?;
     let due = queue::next_due(&mut connection, BATCH_QUEUE).await?;
+    metrics::set_pipelines(pipelines::names(&mut connection).await?.into_iter().collect());
     drop(connection);
     let recovered = recovery::run_once(control, heartbeat * MISSED_HEARTBEATS).await?;
     if forgotten + recovered > 0 {

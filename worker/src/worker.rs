@@ -79,7 +79,7 @@ impl Worker {
 
     /// Runs until the stop token is cancelled. An error is logged, and the worker starts anew under a new name.
     pub async fn run(self) {
-        metrics::recorder();
+        self.announce_series();
         let mut failures = 0_u32;
         while !self.stop.is_cancelled() {
             let name = unique_name(self.config.name.as_deref());
@@ -99,6 +99,15 @@ impl Worker {
         self.pools.close().await;
         self.control.close().await;
         tracing::info!("worker stopped");
+    }
+
+    /// Shows counters from 0 on: what Prometheus has not seen before does not count as an increase.
+    fn announce_series(&self) {
+        metrics::recorder();
+        ::metrics::counter!(metrics::FENCED).increment(0);
+        ::metrics::counter!(metrics::RECOVERED).increment(0);
+        ::metrics::gauge!(metrics::JOBS_IN_FLIGHT).increment(0.0);
+        ::metrics::gauge!(metrics::JOB_SLOTS).increment(self.config.concurrency as f64);
     }
 
     /// One life of the worker, under one name.

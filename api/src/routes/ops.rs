@@ -50,9 +50,14 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
 }
 
 /// What the service counts, for Prometheus.
+// And what the database says of the whole deployment. While that is away, the process is shown all the same.
 #[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)))]
-async fn show_metrics(res: &mut Response) {
-    res.render(Text::Plain(metrics::render()));
+async fn show_metrics(depot: &mut Depot, res: &mut Response) {
+    let deployment = match App::of(depot) {
+        Ok(app) => app.deployment.render(&app.db).await,
+        Err(_) => String::new(),
+    };
+    res.render(Text::Plain(metrics::render() + &deployment));
     let format = salvo::http::HeaderValue::from_static(metrics::TEXT_FORMAT);
     res.headers_mut().insert(header::CONTENT_TYPE, format);
 }

@@ -4,6 +4,7 @@
 mod auth;
 mod errors;
 mod events;
+mod metrics;
 mod openapi;
 mod pipelines;
 mod reports;

@@ -118,7 +118,7 @@ async fn headers_that_are_too_large_or_too_many_are_refused() {
 // --- a database that goes away
 
 /// An API whose way to its database can be cut.
-async fn behind_a_proxy() -> (Api, Proxy) {
+pub async fn behind_a_proxy() -> (Api, Proxy) {
     let api = Api::start().await;
     api.create_genres("genres").await;
     let Api { db, .. } = api;

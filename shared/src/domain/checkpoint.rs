@@ -1,5 +1,6 @@
 //! How far a pipeline is durably written, and where a batch begins.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 /// The key and id of the last row that was written, in the server's own text form.
@@ -12,6 +13,11 @@ pub struct Checkpoint {
     pub key: String,
     /// Value of the id that tells apart rows with equal keys; none means before the first row with a greater key.
     pub id: Option<String>,
+}
+
+/// The time that a key in the server's text form says, as our sessions get it; `None` for keys of another type.
+pub fn key_time(key: &str) -> Option<DateTime<Utc>> {
+    DateTime::parse_from_str(key, "%Y-%m-%d %H:%M:%S%.f%#z").ok().map(|time| time.to_utc())
 }
 
 /// The row after which a batch begins: the values of the columns that a run walks by, in the server's own text form.

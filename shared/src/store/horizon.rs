@@ -12,6 +12,9 @@ use sqlx::PgConnection;
 use super::interval;
 use crate::domain::{PipelineId, RunId};
 
+/// How long a transaction that has only read holds the horizon back.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Up to where every row is settled, and what was left out of that.
 #[derive(Debug, Clone)]
 pub struct Horizon {
@@ -184,4 +187,24 @@ pub async fn late_starters(
     .fetch_one(connection)
     .await?;
     Ok(row.oldest.zip(row.newest))
+}
+
+/// How far, in seconds, open transactions hold the horizon back now; 0 if none does.
+pub async fn lag(connection: &mut PgConnection) -> sqlx::Result<f64> {
+    sqlx::query_scalar!(
+        r#"
+        select coalesce(extract(epoch from clock_timestamp() - least(
+                   (select min(a.xact_start)
+                    from pg_stat_activity a
+                    where a.datname = current_database() and a.pid <> pg_backend_pid()
+                      and a.backend_type in ('client backend', 'background worker')
+                      and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
+                      and (a.backend_xid is not null or a.xact_start >= clock_timestamp() - $1::interval)),
+                   (select min(prepared) from pg_prepared_xacts where database = current_database())
+               )), 0)::double precision as "seconds!"
+        "#,
+        interval(PATIENCE),
+    )
+    .fetch_one(connection)
+    .await
 }

@@ -226,3 +226,46 @@ pub async fn stranded(connection: &mut PgConnection) -> sqlx::Result<Vec<Pipelin
     .await?;
     Ok(ids.into_iter().map(|id: Uuid| PipelineId(id)).collect())
 }
+
+/// What is shown of every pipeline to whoever watches.
+#[derive(Debug)]
+pub struct Glance {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub status: Status,
+    /// Whether it may run.
+    pub enabled: bool,
+    /// How it reads.
+    pub mode: Mode,
+    /// Where it writes: `postgres` or `elasticsearch`.
+    pub sink: String,
+    /// The key up to which it is durably written.
+    pub checkpoint_key: Option<String>,
+}
+
+/// Reads all pipelines at a glance.
+pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> {
+    sqlx::query_as!(
+        Glance,
+        r#"
+        select p.name, p.status as "status: Status", p.enabled, p.mode as "mode: Mode",
+               etl.sink_of(jsonb_build_object('target_table', coalesce(
+                   (select t.target_table from etl.etl_pipeline_tasks t
+                    where t.pipeline_id = p.id order by t.order_index desc limit 1),
+                   p.target_table
+               ))) as "sink!",
+               s.checkpoint_key as "checkpoint_key?"
+        from etl.etl_pipelines p
+        left join etl.etl_state s on s.pipeline_id = p.id
+        order by p.name
+        "#
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// The names of all pipelines.
+pub async fn names(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select name from etl.etl_pipelines").fetch_all(connection).await
+}

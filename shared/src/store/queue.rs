@@ -215,3 +215,40 @@ pub async fn prune(connection: &mut PgConnection, queue: &str, keep: Duration) -
     .await?;
     Ok(pruned.rows_affected())
 }
+
+/// How much there is to do.
+#[derive(Debug)]
+pub struct Depth {
+    /// Jobs that are due and that nobody has taken.
+    pub pending: i64,
+    /// Jobs that are due later.
+    pub delayed: i64,
+    /// Jobs of unfinished runs that a worker holds.
+    pub running: i64,
+    /// How long the oldest pending job has been due, in seconds; 0 if there is none.
+    pub oldest_pending: f64,
+}
+
+/// Measures a queue. Finished jobs are by far the most, so the others are found without looking at those: waiting ones
+/// by the queue's own index, running ones by the runs that they belong to.
+pub async fn depth(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Depth> {
+    sqlx::query_as!(
+        Depth,
+        r#"
+        select count(*) filter (where j.run_at <= now()) as "pending!",
+               count(*) filter (where j.run_at > now()) as "delayed!",
+               coalesce(extract(epoch from now() - min(j.run_at) filter (where j.run_at <= now())), 0)::double precision
+                   as "oldest_pending!",
+               (select count(*)
+                from etl.etl_runs r
+                join etl.etl_run_ranges g on g.run_id = r.id
+                join apalis.jobs held on held.id = g.job_id
+                where r.status in ('QUEUED', 'RUNNING', 'PAUSED') and held.status in ('Queued', 'Running')) as "running!"
+        from apalis.jobs j
+        where j.job_type = $1 and j.status = 'Pending'
+        "#,
+        queue,
+    )
+    .fetch_one(connection)
+    .await
+}

@@ -33,3 +33,17 @@ pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Ve
     .fetch_all(connection)
     .await
 }
+
+/// Counts the live workers of a queue.
+pub async fn count(connection: &mut PgConnection, queue: &str) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"
+        select count(*) as "workers!"
+        from apalis.workers
+        where worker_type = $1 and last_seen > now() - interval '1 minute'
+        "#,
+        queue,
+    )
+    .fetch_one(connection)
+    .await
+}

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
+    domain::ErrorClass,
     jobs,
     lifecycle::execution::{HeldJob, Step},
-    metrics::{BATCH_DURATION, BATCH_PHASE, BATCHES, ROWS_READ, ROWS_WRITTEN},
+    metrics::{self, BATCH_DURATION, BATCH_PHASE, RETRIES},
     progress::{self, Progress, pace},
     store::runs::{self, BatchCall, BatchOutcome},
 };
@@ -38,6 +39,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         Opened::Done(step) => return Ok(step),
     };
     tracing::Span::current().record("pipeline", &plan.pipeline);
+    announce_series(&plan.pipeline);
     observe_phase(&plan, "open", opened.elapsed());
     let begun = Instant::now();
     let mut told = begun;
@@ -109,19 +111,24 @@ async fn execute_one(
     }
 }
 
-/// Notes how long a part of the work took: `open`, `page` or `close`.
-pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
-    metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase).record(took.as_secs_f64());
+/// Shows a pipeline's counters from 0 on: what Prometheus has not seen before does not count as an increase.
+fn announce_series(pipeline: &str) {
+    metrics::add_pipeline(pipeline);
+    for class in [ErrorClass::Transient, ErrorClass::RateLimited] {
+        ::metrics::counter!(RETRIES, "pipeline" => pipeline.to_owned(), "class" => class.as_str()).increment(0);
+    }
 }
 
+/// Notes how long a part of the work took: `open`, `page` or `close`.
+pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
+    ::metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase)
+        .record(took.as_secs_f64());
+}
+
+/// Notes how a batch went. Its rows are counted by the batch itself, on its run: a count kept here would die with us.
 fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, took: Duration) {
-    let pipeline = || plan.pipeline.clone();
-    metrics::counter!(BATCHES, "pipeline" => pipeline(), "result" => "committed").increment(1);
-    metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline()).record(took.as_secs_f64());
+    ::metrics::histogram!(BATCH_DURATION, "pipeline" => plan.pipeline.clone()).record(took.as_secs_f64());
     observe_phase(plan, "page", took);
-    metrics::counter!(ROWS_READ, "pipeline" => pipeline()).increment(outcome.rows_read.unsigned_abs());
-    metrics::counter!(ROWS_WRITTEN, "pipeline" => pipeline(), "sink" => "postgres")
-        .increment(outcome.rows_written.unsigned_abs());
     tracing::info!(
         batch = job.batch.batch,
         rows_read = outcome.rows_read,

@@ -6,7 +6,6 @@ use sqlx::{Acquire, PgConnection};
 use vitrina_shared::{
     domain::Run,
     lifecycle::execution::{self, HeldJob, Step},
-    metrics::{RUN_DURATION, RUNS},
     store::{
         horizon::{self, Reread},
         pipelines, runs, swaps,
@@ -92,9 +91,6 @@ async fn owe_late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<(), B
 /// One line at the end of every run, with advice where there is any.
 fn summarize(run: &Run) {
     let seconds = run.started_at.zip(run.finished_at).map_or(0.0, |(start, end)| (end - start).as_seconds_f64());
-    metrics::counter!(RUNS, "pipeline" => run.pipeline.clone(), "mode" => run.mode.as_str(), "status" => run.status.as_str())
-        .increment(1);
-    metrics::histogram!(RUN_DURATION, "pipeline" => run.pipeline.clone()).record(seconds);
     tracing::info!(
         rows_read = run.rows_read,
         rows_written = run.rows_written,

@@ -5,10 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::{PgConnection, PgPool};
 use vitrina_shared::{
-    domain::{Checkpoint, Position, Run},
-    metrics::HORIZON_LAG,
+    domain::{Checkpoint, Position, Run, checkpoint::key_time},
     store::{
-        horizon::{self, Horizon, Reread},
+        horizon::{self, Reread},
         runs::{self, Debts, Start},
     },
 };
@@ -19,8 +18,6 @@ use super::{
 };
 use crate::error::BatchError;
 
-/// How long a transaction that has only read holds the horizon back.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a worker waits for writers before it gives the job back.
 const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 
@@ -65,9 +62,8 @@ async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> 
 
 /// Up to the start of the oldest open transaction; from the checkpoint, or from before it where rows are owed.
 async fn by_clock(connection: &mut PgConnection, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
-    let checkpoint = run.checkpoint_from.as_ref().and_then(|checkpoint| parse(&checkpoint.key));
-    let horizon = horizon::look(connection, run.id, checkpoint, PATIENCE).await?;
-    report(run, &horizon);
+    let checkpoint = run.checkpoint_from.as_ref().and_then(|checkpoint| key_time(&checkpoint.key));
+    let horizon = horizon::look(connection, run.id, checkpoint, horizon::PATIENCE).await?;
     let mut after = checkpoint
         .filter(|_| plan.lookback_seconds > 0)
         .map(|key| key - TimeDelta::seconds(plan.lookback_seconds.into()));
@@ -110,16 +106,7 @@ async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<S
     Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
 }
 
-fn report(run: &Run, horizon: &Horizon) {
-    let lag = (Utc::now() - horizon.upper).as_seconds_f64().max(0.0);
-    metrics::gauge!(HORIZON_LAG, "pipeline" => run.pipeline.clone()).set(lag);
-}
-
-/// The server's text form of a timestamp, as our sessions get it.
-fn parse(text: &str) -> Option<DateTime<Utc>> {
-    DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%#z").ok().map(|time| time.to_utc())
-}
-
+/// The server's text form of a timestamp.
 fn text(time: DateTime<Utc>) -> String {
     time.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string()
 }
@@ -136,9 +123,9 @@ mod tests {
     #[test]
     fn a_timestamp_survives_the_way_from_text_and_back() {
         for form in ["2026-01-02 03:04:05.123456+00", "2026-01-02 03:04:05+00"] {
-            let time = parse(form).expect(form);
-            assert_eq!(parse(&text(time)), Some(time));
+            let time = key_time(form).expect(form);
+            assert_eq!(key_time(&text(time)), Some(time));
         }
-        assert_eq!(parse("infinity"), None);
+        assert_eq!(key_time("infinity"), None);
     }
 }

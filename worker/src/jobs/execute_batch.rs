@@ -11,7 +11,7 @@ use vitrina_shared::{
         LifecycleError,
         execution::{self, HeldJob, Step},
     },
-    metrics::{BATCHES, FENCED, RETRIES, RUNS},
+    metrics::{FENCED, RETRIES},
     store::{queue, runs},
 };
 
@@ -131,8 +131,7 @@ async fn retry(
     tx.commit().await?;
     env.wake_after(delay);
     let pipeline = pipeline_name(env, job).await;
-    metrics::counter!(RETRIES, "pipeline" => pipeline.clone(), "class" => class.as_str()).increment(1);
-    metrics::counter!(BATCHES, "pipeline" => pipeline, "result" => "failed").increment(1);
+    metrics::counter!(RETRIES, "pipeline" => pipeline, "class" => class.as_str()).increment(1);
     Ok(())
 }
 
@@ -144,11 +143,6 @@ async fn fail(env: &Environment, job: &HeldJob, class: ErrorClass, error: &Batch
     }
     tx.commit().await?;
     env.forget_plan(job.batch.run_id);
-    if let Some(run) = runs::find(&mut *env.db.acquire().await?, job.batch.run_id).await? {
-        metrics::counter!(RUNS, "pipeline" => run.pipeline.clone(), "mode" => run.mode.as_str(), "status" => "FAILED")
-            .increment(1);
-        metrics::counter!(BATCHES, "pipeline" => run.pipeline, "result" => "failed").increment(1);
-    }
     Ok(())
 }
 
