@@ -5,10 +5,10 @@
 
 mod json;
 mod panics;
+mod rotation;
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracing::Subscriber;
@@ -22,12 +22,13 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::config::{LogConfig, LogFormat};
 use json::JsonLines;
+use rotation::RotatingFile;
 
 /// Keep it until the program ends: when it goes, what is in the log file is on the disk.
 #[must_use]
 #[derive(Debug)]
 pub struct TelemetryGuard {
-    file: Option<Arc<File>>,
+    file: Option<Arc<RotatingFile>>,
 }
 
 /// Why there is no log.
@@ -56,22 +57,23 @@ pub enum TelemetryError {
 
 /// Starts the log of this process, panics included.
 pub fn init(config: &LogConfig) -> Result<TelemetryGuard, TelemetryError> {
-    let file = config.file.as_deref().map(open).transpose()?.map(Arc::new);
+    let file = open_file(config)?;
     let subscriber = subscriber(config, file.clone())?;
     subscriber.try_init().map_err(|_| TelemetryError::AlreadyStarted)?;
     panics::log_panics();
     Ok(TelemetryGuard { file })
 }
 
-fn open(path: &Path) -> Result<File, TelemetryError> {
-    let failed = |source| TelemetryError::File { path: path.to_owned(), source };
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    OpenOptions::new().create(true).append(true).open(path).map_err(failed)
+fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryError> {
+    let Some(path) = &config.file else { return Ok(None) };
+    let file = RotatingFile::open(path, config.file_bytes, config.files_kept);
+    Ok(Some(Arc::new(file.map_err(|source| TelemetryError::File { path: path.clone(), source })?)))
 }
 
-fn subscriber(config: &LogConfig, file: Option<Arc<File>>) -> Result<impl Subscriber + Send + Sync, TelemetryError> {
+fn subscriber(
+    config: &LogConfig,
+    file: Option<Arc<RotatingFile>>,
+) -> Result<impl Subscriber + Send + Sync, TelemetryError> {
     let filter = EnvFilter::builder().parse(&config.filter);
     let filter =
         filter.map_err(|error| TelemetryError::Filter { filter: config.filter.clone(), reason: error.to_string() })?;
@@ -84,7 +86,7 @@ fn subscriber(config: &LogConfig, file: Option<Arc<File>>) -> Result<impl Subscr
 
 type Layers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
 
-fn text(file: Option<Arc<File>>) -> Layers {
+fn text(file: Option<Arc<RotatingFile>>) -> Layers {
     let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let console = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(coloured);
     let file = file.map(|file| {
@@ -94,7 +96,7 @@ fn text(file: Option<Arc<File>>) -> Layers {
     std::iter::once(console.boxed()).chain(file).collect()
 }
 
-fn json(file: Option<Arc<File>>) -> Layers {
+fn json(file: Option<Arc<RotatingFile>>) -> Layers {
     let file = file.map(BoxMakeWriter::new);
     let outputs = std::iter::once(BoxMakeWriter::new(io::stderr)).chain(file).collect();
     vec![JsonLines::new(outputs).boxed()]
@@ -113,7 +115,7 @@ impl Drop for TelemetryGuard {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
             // A log that cannot be synced has nowhere left to complain.
-            let _ = file.sync_all();
+            let _ = file.sync();
         }
     }
 }
@@ -128,9 +130,9 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("vitrina-log-{format:?}-{}", std::process::id()));
         let path = directory.join("deep/vitrina.log");
         for _ in 0..2 {
-            let config = LogConfig { filter: "info".to_owned(), format, file: Some(path.clone()) };
-            let file = open(&path).map(Arc::new).expect("a file in the temporary directory");
-            let subscriber = subscriber(&config, Some(file)).expect("a good filter");
+            let config = LogConfig { format, file: Some(path.clone()), ..LogConfig::default() };
+            let file = open_file(&config).expect("a file in the temporary directory");
+            let subscriber = subscriber(&config, file).expect("a good filter");
             tracing::subscriber::with_default(subscriber, || {
                 let _span = info_span!("batch", pipeline = "films").entered();
                 info!(rows_read = 7, "batch closed");
@@ -169,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_opened_is_refused_by_the_name_of_its_variable() {
-        let error = open(Path::new("/proc/nowhere/vitrina.log")).map(|_| ()).expect_err("no such place");
+        let config = LogConfig { file: Some("/proc/nowhere/vitrina.log".into()), ..LogConfig::default() };
+        let error = open_file(&config).map(|_| ()).expect_err("no such place");
         assert!(error.to_string().starts_with("VITRINA_LOG_FILE is /proc/nowhere/vitrina.log"), "{error}");
     }
 }

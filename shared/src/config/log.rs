@@ -7,6 +7,9 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::env::{Env, FromEnv};
 
+/// A hundred megabytes.
+const FILE_BYTES: u64 = 104_857_600;
+
 /// The settings of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
@@ -16,6 +19,10 @@ pub struct LogConfig {
     pub format: LogFormat,
     /// A file that gets every line besides standard error: `VITRINA_LOG_FILE`.
     pub file: Option<PathBuf>,
+    /// How large that file may grow before it is set aside: `VITRINA_LOG_FILE_BYTES`.
+    pub file_bytes: u64,
+    /// How many that were set aside are kept: `VITRINA_LOG_FILES_KEPT`.
+    pub files_kept: u32,
 }
 
 /// How a log line looks.
@@ -30,7 +37,7 @@ pub enum LogFormat {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { filter: "info".to_owned(), format: LogFormat::Text, file: None }
+        Self { filter: "info".to_owned(), format: LogFormat::Text, file: None, file_bytes: FILE_BYTES, files_kept: 5 }
     }
 }
 
@@ -42,6 +49,8 @@ impl FromEnv for LogConfig {
             filter: filter.unwrap_or(Self::default().filter),
             format: format.unwrap_or_default(),
             file: env.text("VITRINA_LOG_FILE").map(PathBuf::from),
+            file_bytes: env.number("VITRINA_LOG_FILE_BYTES", FILE_BYTES, 1024..=1 << 40),
+            files_kept: env.number("VITRINA_LOG_FILES_KEPT", Self::default().files_kept, 0..=1000),
         })
     }
 }

@@ -26,9 +26,6 @@ fn log(info: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Seek};
-    use std::sync::Arc;
-
     use super::*;
     use crate::config::{LogConfig, LogFormat};
 
@@ -36,16 +33,14 @@ mod tests {
     fn a_panic_is_one_line_with_its_message_and_place() {
         log_panics();
         let path = std::env::temp_dir().join(format!("vitrina-panic-{}", std::process::id()));
-        let options = std::fs::OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&path);
-        let mut file = Arc::new(options.expect("a file in the temporary directory"));
-        let config = LogConfig { format: LogFormat::Json, ..LogConfig::default() };
-        let subscriber = crate::telemetry::subscriber(&config, Some(file.clone())).expect("a good filter");
+        let config = LogConfig { format: LogFormat::Json, file: Some(path.clone()), ..LogConfig::default() };
+        let file = crate::telemetry::open_file(&config).expect("a file in the temporary directory");
+        let subscriber = crate::telemetry::subscriber(&config, file).expect("a good filter");
         tracing::subscriber::with_default(subscriber, || {
             let caught = panic::catch_unwind(|| panic!("film {}\nlost", 7));
             assert!(caught.is_err());
         });
-        let mut text = String::new();
-        file.rewind().and_then(|()| file.read_to_string(&mut text)).expect("the log");
+        let text = std::fs::read_to_string(&path).expect("the log");
         std::fs::remove_file(path).expect("the file goes");
         assert_eq!(text.lines().count(), 1, "{text}");
         let line: serde_json::Value = serde_json::from_str(&text).expect("an object");
