@@ -63,6 +63,7 @@ lint: ## Check formatting, lints and documentation
 
 .PHONY: test
 test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL and Elasticsearch
+	@scripts/setup prometheus
 	@$(MAKE) --no-print-directory lint
 	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked
 	@echo "all tests passed"

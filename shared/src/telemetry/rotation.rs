@@ -152,7 +152,7 @@ mod tests {
         for line in ["one\n", "two\n", "three\n", "four\n", "five\n", "six\n", "seven\n"] {
             write(&file, line);
         }
-        assert_eq!(place.held(), ["seven\n", "five\nsix\n", "three\nfour\n"].map(str::to_owned));
+        assert_eq!(place.held(), ["six\nseven\n", "four\nfive\n", "three\n"].map(str::to_owned));
     }
 
     #[test]
