@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::{
-    ConnectOptions, PgPool,
+    ConnectOptions, Connection, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -11,6 +11,9 @@ use crate::config::DatabaseConfig;
 
 /// How long a request waits for a connection before it is told that the database is away.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// For how long a connection is used again without asking whether it is still there.
+const TRUSTED: Duration = Duration::from_secs(1);
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
@@ -24,7 +27,17 @@ pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[(&str, 
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .acquire_slow_threshold(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, idle| Box::pin(still_there(connection, idle.idle_for)))
         .connect_lazy_with(session)
+}
+
+/// Asks a connection that has been idle for a while whether it is still one. A busy one would only lose a round trip.
+async fn still_there(connection: &mut PgConnection, idle_for: Duration) -> sqlx::Result<bool> {
+    if idle_for > TRUSTED {
+        connection.ping().await?;
+    }
+    Ok(true)
 }
 
 /// What every session of ours has, whatever the server's defaults are.

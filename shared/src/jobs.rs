@@ -14,7 +14,7 @@ use crate::domain::{PipelineId, Position, ReportId, ReportKind, RunId};
 pub const BATCH_QUEUE: &str = "vitrina:batches";
 
 /// How often a job may come back from a worker that died: one that kills its worker would kill them all.
-const MAX_RESCUES: usize = 10;
+pub const MAX_RESCUES: u8 = 10;
 
 /// What a job of the queue is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +141,7 @@ async fn push(tx: &mut PgConnection, payload: Vec<u8>, clock: &Clock) -> Result<
     let task = TaskBuilder::new(payload)
         .task_id(TaskId::from_string(id.clone()))
         .run_at_timestamp(clock.already_due)
-        .max_attempts(MAX_RESCUES)
+        .max_attempts(MAX_RESCUES.into())
         .build();
     apalis_postgres::queries::push_tasks(tx, BATCH_QUEUE, vec![task]).await?;
     Ok(id)

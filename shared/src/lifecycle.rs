@@ -2,18 +2,19 @@
 //!
 //! lock the row → ask the domain → write the run and its job → write the status → log the transition,
 //! in one transaction, so that status, history and queue can never disagree. The log comes last because whoever
-//! writes to it keeps others from doing so until the commit.
+//! writes to it keeps others from doing so until the commit. That commit does not wait for the disk; who answers a client
+//! waits afterwards.
 
 mod enqueue;
 pub mod execution;
 mod recovery;
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::{
     domain::{Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger},
     jobs::EnqueueError,
-    store::{horizon, pipelines, runs, state, transitions},
+    store::{self, horizon, pipelines, runs, state, transitions},
 };
 
 pub use execution::give_up;
@@ -85,10 +86,23 @@ pub async fn request_run(
     idempotency_key: Option<&str>,
     cause: Cause<'_>,
 ) -> Result<RequestedRun, LifecycleError> {
-    let mut tx = db.begin().await?;
-    let pipeline = lock(&mut tx, pipeline).await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
+    let requested = request(&mut tx, pipeline, idempotency_key, cause).await?;
+    tx.commit().await?;
+    store::flush(&mut connection).await?;
+    Ok(requested)
+}
+
+async fn request(
+    tx: &mut PgConnection,
+    pipeline: &PipelineRef,
+    idempotency_key: Option<&str>,
+    cause: Cause<'_>,
+) -> Result<RequestedRun, LifecycleError> {
+    let pipeline = lock(tx, pipeline).await?;
     if let Some(key) = idempotency_key
-        && let Some(run) = runs::find_by_key(&mut tx, pipeline.id, key).await?
+        && let Some(run) = runs::find_by_key(tx, pipeline.id, key).await?
     {
         return Ok(RequestedRun { already_active: !run.status.is_final(), status: pipeline.status, run });
     }
@@ -96,27 +110,27 @@ pub async fn request_run(
         return Err(LifecycleError::Disabled(pipeline.draft.name));
     }
     let already_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
-    let run = enqueue::ensure_run(&mut tx, &pipeline, Trigger::Api, cause).await?;
+    let run = enqueue::ensure_run(tx, &pipeline, Trigger::Api, cause).await?;
     if let Some(key) = idempotency_key {
-        runs::remember_key(&mut tx, pipeline.id, key, run.id).await?;
+        runs::remember_key(tx, pipeline.id, key, run.id).await?;
     }
     let status = match pipeline.status {
         under_way @ (Status::RunRequested | Status::Running) => under_way,
         Status::Idle | Status::Failed => {
-            change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "run requested", cause).await?
+            change(tx, &pipeline, Command::RequestRun, Some(run.id), "run requested", cause).await?
         }
-        Status::Paused => change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "resumed", cause).await?,
+        Status::Paused => change(tx, &pipeline, Command::RequestRun, Some(run.id), "resumed", cause).await?,
         Status::PauseRequested => {
-            change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), "pause withdrawn", cause).await?
+            change(tx, &pipeline, Command::RequestRun, Some(run.id), "pause withdrawn", cause).await?
         }
     };
-    tx.commit().await?;
     Ok(RequestedRun { run, status, already_active })
 }
 
 /// Requests a new run with the inputs of an earlier one: its configuration and where it began.
 pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<RequestedRun, LifecycleError> {
-    let mut tx = db.begin().await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
     let found = runs::find(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
     let pipeline = lock(&mut tx, &found.pipeline_id.into()).await?;
     if !pipeline.draft.enabled {
@@ -131,18 +145,21 @@ pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<
     let reason = format!("run {earlier} again");
     let status = change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), &reason, cause).await?;
     tx.commit().await?;
+    store::flush(&mut connection).await?;
     Ok(RequestedRun { run, status, already_active: false })
 }
 
 /// Requests a pause after the current batch. Returns the status; repeating it changes nothing.
 pub async fn request_pause(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
-    let mut tx = db.begin().await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
     let pipeline = lock(&mut tx, pipeline).await?;
     if matches!(pipeline.status, Status::PauseRequested | Status::Paused) {
         return Ok(pipeline.status);
     }
     let status = pause(&mut tx, &pipeline, "pause requested", cause).await?;
     tx.commit().await?;
+    store::flush(&mut connection).await?;
     Ok(status)
 }
 
@@ -159,7 +176,8 @@ pub(crate) async fn pause(
 
 /// Ends the unfinished run at once: a batch that is being written does not commit. Returns the status.
 pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
-    let mut tx = db.begin().await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
     let pipeline = lock(&mut tx, pipeline).await?;
     pipeline.status.apply(Command::Cancel)?;
     let run = runs::find_active(&mut tx, pipeline.id).await?;
@@ -169,18 +187,21 @@ pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Re
     }
     let status = change(&mut tx, &pipeline, Command::Cancel, run.map(|run| run.id), "cancelled", cause).await?;
     tx.commit().await?;
+    store::flush(&mut connection).await?;
     Ok(status)
 }
 
 /// Forgets the checkpoint, so that the next run begins at the beginning. Returns the status.
 pub async fn reset(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
-    let mut tx = db.begin().await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
     let pipeline = lock(&mut tx, pipeline).await?;
     pipeline.status.apply(Command::Reset)?;
     state::forget(&mut tx, pipeline.id).await?;
     horizon::settle(&mut tx, pipeline.id).await?;
     let status = change(&mut tx, &pipeline, Command::Reset, None, "checkpoint forgotten", cause).await?;
     tx.commit().await?;
+    store::flush(&mut connection).await?;
     Ok(status)
 }
 
@@ -198,7 +219,6 @@ async fn change(
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
     let to = pipeline.status.apply(command)?;
-    pipelines::set_status(tx, pipeline.id, to).await?;
     let transition = transitions::NewTransition {
         pipeline_id: pipeline.id,
         pipeline: &pipeline.draft.name,
@@ -209,7 +229,7 @@ async fn change(
         reason,
         correlation_id: Some(cause.correlation_id),
     };
-    transitions::insert(tx, &transition).await?;
+    transitions::write(tx, &transition).await?;
     tracing::info!(
         pipeline = %pipeline.draft.name,
         pipeline_id = %pipeline.id,

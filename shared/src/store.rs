@@ -19,11 +19,27 @@ pub mod workers;
 
 use std::time::Duration;
 
-use sqlx::postgres::types::PgInterval;
+use sqlx::{PgConnection, postgres::types::PgInterval};
 
 /// A duration as the server takes it.
 fn interval(duration: Duration) -> PgInterval {
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX) }
+}
+
+/// Waits until everything that was committed before is on disk.
+///
+/// Transactions that log a status change do not wait for it themselves (`migrations/0010`): they would keep all others
+/// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
+/// them share one wait; this is the smallest one.
+pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await?;
+    Ok(())
+}
+
+/// Lets the commit of a transaction that logs a status change wait for the disk after all, because it wrote rows too.
+pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("set local synchronous_commit to default").execute(tx).await?;
+    Ok(())
 }
 
 /// Whether the error is the violation of the named constraint: the database decides, no check-then-insert.

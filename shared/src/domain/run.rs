@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Checkpoint, ErrorClass, Mode, PipelineId, RunId, names::named_enum};
+use super::{Checkpoint, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
 
 named_enum! {
     /// How a run stands.
@@ -85,4 +85,38 @@ pub struct Run {
     pub checkpoint_from: Option<Checkpoint>,
     /// Where it stands or ended.
     pub checkpoint_to: Option<Checkpoint>,
+}
+
+impl Run {
+    /// A run as it is when it has just been queued.
+    pub fn queued(
+        id: RunId,
+        pipeline: &Pipeline,
+        mode: Mode,
+        trigger: Trigger,
+        requested_at: DateTime<Utc>,
+        checkpoint_from: Option<Checkpoint>,
+    ) -> Self {
+        Self {
+            id,
+            pipeline_id: pipeline.id,
+            pipeline: pipeline.draft.name.clone(),
+            mode,
+            status: RunStatus::Queued,
+            trigger,
+            requested_at,
+            started_at: None,
+            finished_at: None,
+            rows_read: 0,
+            rows_written: 0,
+            rows_rejected: 0,
+            rows_total: None,
+            batches: 0,
+            attempts: 0,
+            error: None,
+            error_class: None,
+            checkpoint_from,
+            checkpoint_to: None,
+        }
+    }
 }

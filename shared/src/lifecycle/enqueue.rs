@@ -4,8 +4,8 @@ use sqlx::PgConnection;
 
 use super::{Cause, LifecycleError};
 use crate::{
-    domain::{Checkpoint, Mode, Pipeline, PipelineDraft, Run, RunId, RunStatus, Trigger},
-    jobs::{self, BatchJob},
+    domain::{Checkpoint, Mode, Pipeline, PipelineDraft, Position, Run, RunId, RunStatus, Trigger},
+    jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES},
     store::{runs, state},
 };
 
@@ -45,6 +45,17 @@ pub(super) async fn new_run(
     cause: Cause<'_>,
 ) -> Result<Run, LifecycleError> {
     let id = RunId::generate();
+    let job = BatchJob {
+        pipeline_id: pipeline.id,
+        run_id: id,
+        range: 0,
+        batch: 0,
+        after: from.map(Position::after),
+        attempt: 0,
+        queued_us: None,
+        correlation_id: cause.correlation_id.to_owned(),
+    };
+    let job_id = jobs::new_id();
     let run = runs::NewRun {
         id,
         pipeline_id: pipeline.id,
@@ -53,10 +64,15 @@ pub(super) async fn new_run(
         correlation_id: cause.correlation_id,
         inputs,
         from,
+        job: runs::NewJob {
+            id: &job_id,
+            queue: BATCH_QUEUE,
+            payload: serde_json::to_value(&job).map_err(EnqueueError::from)?,
+            max_attempts: MAX_RESCUES.into(),
+        },
     };
-    runs::insert(tx, &run).await?;
-    ensure_jobs(tx, pipeline, id).await?;
-    read_back(tx, id).await
+    let requested_at = runs::insert(tx, &run).await?;
+    Ok(Run::queued(id, pipeline, inputs.mode, trigger, requested_at, from.cloned()))
 }
 
 /// Gives a job to every open range of the run that has none. Returns how many.

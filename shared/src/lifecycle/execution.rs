@@ -87,14 +87,14 @@ async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, debts: &runs:
     Ok(())
 }
 
-/// Decides what follows a batch after which the chain did not go on by itself.
-pub async fn conclude(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
+/// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
+pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Result<Step, LifecycleError> {
     let Some((mut pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
     if pipeline.status == Status::RunRequested {
         // A pause was withdrawn while the batch was being written.
         pipeline.status = change(tx, &pipeline, Command::Claim, Some(run.id), "goes on", job.cause()).await?;
     }
-    if runs::is_walked(tx, run.id).await? {
+    if walked {
         return finish(tx, job, &pipeline, run.id).await;
     }
     match pipeline.status {

@@ -189,14 +189,6 @@ pub async fn update(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft
     tasks::replace(tx, id, &draft.tasks).await
 }
 
-/// Writes the status. Only the lifecycle calls this.
-pub(crate) async fn set_status(tx: &mut PgConnection, id: PipelineId, status: Status) -> sqlx::Result<()> {
-    sqlx::query!("update etl.etl_pipelines set status = $2 where id = $1", id as PipelineId, status as Status,)
-        .execute(tx)
-        .await?;
-    Ok(())
-}
-
 /// Removes a pipeline with its tasks, runs and checkpoint; the transition log stays.
 pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_pipelines where id = $1", id as PipelineId).execute(tx).await?;

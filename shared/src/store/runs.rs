@@ -136,21 +136,49 @@ pub struct NewRun<'a> {
     pub inputs: &'a PipelineDraft,
     /// Where it begins.
     pub from: Option<&'a Checkpoint>,
+    /// Its first job.
+    pub job: NewJob<'a>,
 }
 
-/// Inserts a queued run with its one range, which begins at the run's checkpoint.
-pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<()> {
-    sqlx::query!(
+/// A job about to be queued with its run.
+#[derive(Debug)]
+pub struct NewJob<'a> {
+    /// Its identity.
+    pub id: &'a str,
+    /// The queue.
+    pub queue: &'a str,
+    /// What is to be done, but for the time at which it was queued.
+    pub payload: Value,
+    /// How often it may be taken up.
+    pub max_attempts: i32,
+}
+
+/// Inserts a queued run with its one range, which begins at the run's checkpoint, and the range's first job. Returns when
+/// it was requested.
+pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<DateTime<Utc>> {
+    sqlx::query_scalar!(
         r#"
         with run as (
             insert into etl.etl_runs
                 (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs, checkpoint_from)
             values ($1, $2, $3, $4, $5, $6, $7, $8)
-            returning id
+            returning id, requested_at
+        ),
+        range as (
+            insert into etl.etl_run_ranges (run_id, range_no, after, job_id)
+            select id, 0, $9, $10
+            from run
+        ),
+        -- A job is announced only if its time is not after the transaction's start.
+        job as (
+            insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority)
+            select $10, $11,
+                   convert_to(($12::jsonb || jsonb_build_object('queued_us',
+                       (extract(epoch from clock_timestamp()) * 1000000)::bigint))::text, 'UTF8'),
+                   'Pending', 0, $13, now() - interval '1 second', 0
+            from run
         )
-        insert into etl.etl_run_ranges (run_id, range_no, after)
-        select id, 0, $9
-        from run
+        select requested_at from run
         "#,
         run.id as RunId,
         run.pipeline_id as PipelineId,
@@ -161,10 +189,13 @@ pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<()>
         Json(run.inputs) as Json<&PipelineDraft>,
         run.from.map(Json) as Option<Json<&Checkpoint>>,
         run.from.map(Position::after) as Option<Position>,
+        run.job.id,
+        run.job.queue,
+        run.job.payload,
+        run.job.max_attempts,
     )
-    .execute(tx)
-    .await?;
-    Ok(())
+    .fetch_one(tx)
+    .await
 }
 
 /// Reads what a run was requested with.

@@ -42,11 +42,16 @@ pub(crate) struct NewTransition<'a> {
     pub correlation_id: Option<&'a str>,
 }
 
-/// Appends to the log. It must be the transaction's last statement: from here to the commit no other transaction can
-/// log, which is what makes ids appear in commit order.
-pub(crate) async fn insert(tx: &mut PgConnection, transition: &NewTransition<'_>) -> sqlx::Result<()> {
+/// Writes the status of a pipeline and appends that to the log. Only the lifecycle calls this.
+///
+/// It must be the transaction's last statement: from here to the commit no other transaction can log, which is what makes
+/// ids appear in commit order.
+pub(crate) async fn write(tx: &mut PgConnection, transition: &NewTransition<'_>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
+        with changed as (
+            update etl.etl_pipelines set status = $5 where id = $1
+        )
         insert into etl.etl_transitions
             (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
         values ($1, $2, $3, $4, $5, $6, $7, $8)

@@ -34,8 +34,8 @@ const STREAK: Duration = Duration::from_secs(1);
 /// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
     let opened = Instant::now();
-    let plan = match open(env, job).await? {
-        Opened::Go(plan) => plan,
+    let (plan, fresh) = match open(env, job).await? {
+        Opened::Go { plan, fresh } => (plan, fresh),
         Opened::Done(step) => return Ok(step),
     };
     tracing::Span::current().record("pipeline", &plan.pipeline);
@@ -44,7 +44,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     let begun = Instant::now();
     let mut told = begun;
     let mut connection = env.db.acquire().await?;
-    if runs::is_walked(&mut connection, job.batch.run_id).await? {
+    if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
         // Whoever wrote the last batch died before it could end the run.
         drop(connection);
         return close::close(env, job, &plan).await;

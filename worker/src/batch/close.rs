@@ -7,6 +7,7 @@ use vitrina_shared::{
     domain::Run,
     lifecycle::execution::{self, HeldJob, Step},
     store::{
+        self,
         horizon::{self, Reread},
         pipelines, runs, swaps,
     },
@@ -19,24 +20,31 @@ use super::{
 };
 use crate::{environment::Environment, error::BatchError};
 
-/// Finishes, pauses or goes on, in one transaction with the job.
+/// Finishes, pauses or goes on, in one transaction with the job. What the last batch wrote is on disk by then.
 pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Result<Step, BatchError> {
     let begun = Instant::now();
     let mut connection = env.db.acquire().await?;
+    store::flush(&mut connection).await?;
     let mut tx = connection.begin().await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
     let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
-    // From here on others wait: the pipeline's row first, then the run's, as everywhere.
-    pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
-    if walked && plan.bound == Bound::Clock {
-        owe_late_starters(&mut tx, job).await?;
+    let late = if walked && plan.bound == Bound::Clock { late_starters(&mut tx, job).await? } else { None };
+    if late.is_some() || written > 0 {
+        // From here on others wait: the pipeline's row first, then the run's, as everywhere.
+        pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
+    }
+    if let Some(late) = late {
+        horizon::owe(&mut tx, job.batch.pipeline_id, late).await?;
     }
     if written > 0 {
         runs::add_written(&mut tx, job.batch.run_id, written).await?;
     }
-    let step = execution::conclude(&mut tx, job).await?;
+    let step = execution::conclude(&mut tx, job, walked).await?;
     if step == Step::Dropped {
         return Ok(step);
+    }
+    if plan.completion.is_some() {
+        store::wait_for_disk(&mut tx).await?;
     }
     tx.commit().await?;
     observe_phase(plan, "close", begun.elapsed());
@@ -81,11 +89,9 @@ async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result
 
 /// A transaction may publish its start a moment after it took it: whoever is open now and began before the run's
 /// bound was not seen when the bound was taken, and is read again.
-async fn owe_late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<(), BatchError> {
-    if let Some((oldest, newest)) = horizon::late_starters(tx, job.batch.run_id).await? {
-        horizon::owe(tx, job.batch.pipeline_id, Reread { from_key: oldest, once_past: newest }).await?;
-    }
-    Ok(())
+async fn late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Reread>, BatchError> {
+    let late = horizon::late_starters(tx, job.batch.run_id).await?;
+    Ok(late.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest }))
 }
 
 /// One line at the end of every run, with advice where there is any.

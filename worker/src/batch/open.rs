@@ -16,8 +16,13 @@ use crate::{environment::Environment, error::BatchError};
 
 /// What a job found.
 pub(super) enum Opened {
-    /// Execute batches with this plan.
-    Go(Arc<Plan>),
+    /// Execute batches.
+    Go {
+        /// What they read and write.
+        plan: Arc<Plan>,
+        /// Whether none has been executed yet.
+        fresh: bool,
+    },
     /// There is nothing to execute.
     Done(Step),
 }
@@ -53,5 +58,5 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     let mut tx = env.db.begin().await?;
     let step = execution::begin(&mut tx, job, &start).await?;
     tx.commit().await?;
-    Ok(if step == Step::GoesOn { Opened::Go(plan) } else { Opened::Done(step) })
+    Ok(if step == Step::GoesOn { Opened::Go { plan, fresh: run.started_at.is_none() } } else { Opened::Done(step) })
 }
