@@ -7,6 +7,7 @@ use reqwest::{Client, Method, Response};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::Outcome;
@@ -88,6 +89,17 @@ impl Api {
         }
         let requested: Requested = self.send(Method::POST, &format!("pipelines/{pipeline}/run"), None).await?;
         Ok(requested.run_id)
+    }
+
+    /// Requests a run whenever the last one has ended, until the answer is dropped.
+    pub fn request_again_and_again(&self, pipeline: &str) -> AbortOnDropHandle<()> {
+        let (http, url) = (self.http.clone(), format!("{}/api/v1/pipelines/{pipeline}/run", self.url));
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                let _ = http.post(&url).send().await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }))
     }
 
     /// Requests a run and waits for its end.

@@ -11,6 +11,7 @@ mod client;
 mod films;
 mod loads;
 mod memory;
+mod neighbours;
 mod ratings;
 mod reconcile;
 mod report;
@@ -56,6 +57,7 @@ async fn load(settings: Settings) -> Outcome<()> {
             Part::Wakeups => wakeups::measure(&mut stage, &settings, &mut report).await?,
             Part::Chain => chain::measure(&mut stage, &settings, &mut report).await?,
             Part::Reconcile => reconcile::measure(&mut stage, &settings, &mut report).await?,
+            Part::Neighbours => neighbours::measure(&mut stage, &settings, &mut report).await?,
             Part::Memory => memory::measure(&mut stage, &mut report).await?,
         }
     }

@@ -55,7 +55,12 @@ pub struct Settings {
     #[arg(long, env = "WAKEUPS", value_name = "N", default_value_t = 500)]
     pub wakeups: u32,
     /// What to measure
-    #[arg(long, env = "PARTS", value_delimiter = ',', default_value = "loads,ratings,wakeups,chain,memory,reconcile")]
+    #[arg(
+        long,
+        env = "PARTS",
+        value_delimiter = ',',
+        default_value = "loads,ratings,wakeups,chain,neighbours,memory,reconcile"
+    )]
     pub parts: Vec<Part>,
 }
 
@@ -94,6 +99,8 @@ pub enum Part {
     Chain,
     /// Comparing a mart with its source, and repairing what differs.
     Reconcile,
+    /// A load beside a pipeline that fails at every batch.
+    Neighbours,
     /// What the worker holds in memory after all that, and with rows of a megabyte.
     Memory,
 }
