@@ -40,7 +40,7 @@ fn depends_on(service: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn everything_that_was_promised_is_a_service() {
-    for name in ["postgres", "migrate", "api", "worker", "elasticsearch"] {
+    for name in ["postgres", "migrate", "api", "worker", "elasticsearch", "prometheus", "grafana"] {
         assert!(service(name).is_mapping(), "{name}");
     }
 }
