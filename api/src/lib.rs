@@ -20,3 +20,8 @@ pub use app::App;
 pub use openapi::document as openapi_document;
 pub use server::{DRAIN, ServeError, Server};
 pub use service::run as run_service;
+
+/// What a pipeline's parts look like on the wire, for whoever writes them too.
+pub mod wire {
+    pub use crate::views::{OneOf, OptionsInput, TaskInput};
+}

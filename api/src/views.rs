@@ -15,9 +15,11 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::domain::Status;
 
-pub use input::{PipelineInput, PipelinePatch, TargetInput};
+pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
 pub use one_of::OneOf;
-pub use pipeline::{CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView};
+pub use pipeline::{
+    AllowedTargetView, CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView,
+};
 pub use report::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
 

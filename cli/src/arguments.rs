@@ -1,12 +1,20 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 
-use clap::{Args, Parser, Subcommand};
+use crate::commands::{
+    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, preview, probe, reconcile, replay, run,
+    runs, show, state, targets, up, validate, workers,
+};
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
 #[derive(Debug, Parser)]
-#[command(name = "vitrina", version, propagate_version = true)]
+#[command(name = "vitrina", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "From nothing to filled marts: vitrina demo
+Everything in one process:    vitrina up
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -20,77 +28,144 @@ pub enum Command {
     ///
     /// Uses the database of DATABASE_URL, or one of its own in --data-dir. Ends with 0 only if every mart equals its
     /// source.
-    Demo(DemoArguments),
+    #[command(after_help = "Examples:
+  vitrina demo
+  vitrina demo --films 1000000 --ratings 5000000
+  vitrina demo --keep --addr 127.0.0.1:8080    then, elsewhere: vitrina ls")]
+    Demo(demo::Options),
     /// Run the API and workers in one process, until Ctrl-C
     ///
     /// Uses the database of DATABASE_URL, or one of its own in --data-dir. Migrates it first.
-    Up(UpArguments),
+    #[command(after_help = "Examples:
+  vitrina up
+  vitrina up --workers 2 --addr 127.0.0.1:9000 --data-dir /var/tmp/cinema")]
+    Up(up::Options),
     /// Run the API
     Api,
     /// Run a worker
     Worker,
     /// Apply migrations to the database of DATABASE_URL and exit
     Migrate,
-    /// Fill the database of DATABASE_URL with a generated online cinema
+    /// Fill a database with a generated online cinema
     ///
-    /// Creates the schemas content and ugc with films, genres, people and ratings. Running it again adds what is
-    /// missing up to the asked size.
-    Cinema(CinemaArguments),
+    /// Creates the schemas content and ugc with films, genres, people and ratings, in the database of DATABASE_URL, or
+    /// else in the one of --data-dir, where `vitrina up` may be running. Running it again adds what is missing up to
+    /// the asked size.
+    #[command(after_help = "Examples:
+  vitrina cinema
+  vitrina cinema --films 100000 --ratings 1000000")]
+    Cinema(cinema::Options),
     /// Ask a service whether it is well: 0 if the address answers 200, for health checks of containers
-    Probe(ProbeArguments),
-}
+    Probe(probe::Options),
 
-/// Options of `up`.
-#[derive(Debug, Args)]
-pub struct UpArguments {
-    /// Where the API listens [default: VITRINA_ADDR or 127.0.0.1:8080]
-    #[arg(long, value_name = "HOST:PORT")]
-    pub addr: Option<String>,
-    /// Workers in this process
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
-    pub workers: u16,
-    /// Where the embedded PostgreSQL lives
-    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
-    pub data_dir: PathBuf,
-}
+    /// Create or change pipelines from a file, and show what changes
+    ///
+    /// All problems of all pipelines are reported before anything is written. Applying a file twice changes nothing the
+    /// second time. What the file leaves out has its default, but for `enabled`, which stays as it is. Pipelines that are
+    /// not in the file stay.
+    #[command(after_help = "Examples:
+  vitrina apply -f pipelines.yaml --dry-run    show what would change
+  vitrina apply -f pipelines.yaml
+  generate | vitrina apply -f -
+  vitrina apply --schema > pipeline.schema.json
 
-/// Options of `demo`.
-#[derive(Debug, Args)]
-pub struct DemoArguments {
-    /// How many films there should be
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub films: u32,
-    /// How many ratings there should be
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    pub ratings: u32,
-    /// Print one line of JSON at the end instead of text
-    #[arg(long)]
-    pub json: bool,
-    /// Stay up afterwards, until Ctrl-C
-    #[arg(long)]
-    pub keep: bool,
-    /// Where the API listens [default: VITRINA_ADDR, or a free port of 127.0.0.1]
-    #[arg(long, value_name = "HOST:PORT")]
-    pub addr: Option<String>,
-    /// Where the embedded PostgreSQL lives
-    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
-    pub data_dir: PathBuf,
-}
+A file:
+  pipelines:
+    - name: genre_dim
+      mode: full
+      target_table: analytics.genre_dim
+      source_query: select id as genre_id, name, description, modified from content.genre")]
+    Apply(apply::Options),
+    /// List all problems of a pipeline, or of the pipelines in a file
+    #[command(after_help = "Examples:
+  vitrina validate film_dim
+  vitrina validate -f pipelines.yaml")]
+    Validate(validate::Options),
+    /// List pipelines
+    #[command(after_help = "Examples:
+  vitrina ls
+  vitrina ls --status FAILED
+  vitrina ls --json | jq -r '.items[].name'")]
+    Ls(ls::Options),
+    /// Show a pipeline: its configuration, status and last run
+    #[command(after_help = "Example:\n  vitrina show film_dim")]
+    Show(show::Options),
+    /// List the runs of a pipeline, newest first
+    #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]
+    Runs(runs::Options),
+    /// Show how far a pipeline is durably written
+    #[command(after_help = "Example:\n  vitrina state film_dim")]
+    State(state::Options),
+    /// List live workers
+    #[command(after_help = "Example:\n  vitrina workers")]
+    Workers(workers::Options),
+    /// List what pipelines may write
+    #[command(after_help = "Example:\n  vitrina targets")]
+    Targets(targets::Options),
 
-/// Options of `cinema`.
-#[derive(Debug, Args)]
-pub struct CinemaArguments {
-    /// How many films there should be
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub films: u32,
-    /// How many ratings there should be
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
-    pub ratings: u32,
-}
+    /// Run a pipeline, or resume a paused one
+    ///
+    /// With --wait it shows how far the run is, and ends when the run does: with 1 unless it succeeded. Ctrl-C ends the
+    /// waiting and leaves the run alone.
+    #[command(after_help = "Examples:
+  vitrina run film_dim --wait
+  vitrina run film_dim --idempotency-key nightly-$(date +%F)")]
+    Run(run::Options),
+    /// Pause a pipeline after its current batch
+    #[command(after_help = "Example:\n  vitrina pause film_dim    later: vitrina run film_dim")]
+    Pause(command::Options),
+    /// End a pipeline's unfinished run
+    ///
+    /// What was written stays, and so does the checkpoint.
+    #[command(after_help = "Example:\n  vitrina cancel film_dim")]
+    Cancel(command::Options),
+    /// Forget a pipeline's checkpoint: its next run begins at the beginning
+    #[command(after_help = "Example:\n  vitrina reset film_dim")]
+    Reset(command::Options),
+    /// Repeat an earlier run, with its configuration and from where it began
+    #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
+    Again(again::Options),
 
-/// Options of `probe`.
-#[derive(Debug, Args)]
-pub struct ProbeArguments {
-    /// What to ask, for instance http://127.0.0.1:8080/ready
-    pub url: String,
+    /// Show rows as they would be written, and write nothing
+    #[command(after_help = "Example:\n  vitrina preview film_dim --rows 5")]
+    Preview(preview::Options),
+    /// Compare a mart with its source
+    ///
+    /// Ends with 1 if they differ.
+    #[command(after_help = "Examples:
+  vitrina reconcile film_dim                   numbers of rows, and the range of a column
+  vitrina reconcile film_dim --depth keys      and which keys are missing or extra
+  vitrina reconcile film_dim --depth rows      and every value
+  vitrina reconcile film_dim --depth rows --repair")]
+    Reconcile(reconcile::Options),
+    /// List rows that could not be written
+    #[command(after_help = "Example:\n  vitrina dead-letters film_dim")]
+    DeadLetters(dead_letters::Options),
+    /// Try rows again that could not be written
+    ///
+    /// Each as its source has it now. Ends with 1 if some are refused again.
+    #[command(after_help = "Examples:\n  vitrina replay film_dim\n  vitrina replay film_dim 17 18")]
+    Replay(replay::Options),
+    /// Show the log of status changes
+    #[command(after_help = "Examples:
+  vitrina events                  the newest
+  vitrina events film_dim -f      and what happens from now on, until Ctrl-C
+  vitrina events -f --json | jq .")]
+    Events(events::Options),
+    /// Check database, rights, API, workers and Elasticsearch, and say how to fix what is wrong
+    ///
+    /// Looks at the database of DATABASE_URL, or else at the one of --data-dir. Ends with 1 if something is wrong.
+    #[command(after_help = "Examples:
+  vitrina doctor
+  DATABASE_URL=postgres://vitrina_app:secret@db/cinema vitrina doctor --url https://vitrina.example.org")]
+    Doctor(doctor::Options),
+    /// Print a script that completes commands in a shell
+    #[command(after_help = "Examples:
+  vitrina completions bash > ~/.local/share/bash-completion/completions/vitrina
+  vitrina completions zsh > ~/.zfunc/_vitrina
+  vitrina completions fish > ~/.config/fish/completions/vitrina.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
 }

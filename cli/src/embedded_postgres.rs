@@ -16,6 +16,7 @@ mod launch;
 mod lock;
 mod pid_file;
 mod postmaster;
+mod running;
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,6 +28,7 @@ use tracing::info;
 
 pub use self::error::EmbeddedPostgresError;
 pub use self::installation::SearchPath;
+pub use self::running::{Running, running};
 
 use self::cluster::OWNER;
 use self::files::{read_or_make_password, read_password};

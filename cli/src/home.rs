@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::{AssertSqlSafe, PgPool};
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
-    config::{DatabaseConfig, OptionalDatabaseConfig, SourceConfig},
+    config::{DatabaseConfig, Env, OptionalDatabaseConfig, SourceConfig},
     database, migrate,
     process::Failure,
 };
@@ -50,6 +50,14 @@ impl Home {
         Ok(Some(home))
     }
 
+    /// What and where it is, in a few words.
+    pub fn describe(&self, data_dir: &Path) -> String {
+        match &self.embedded {
+            Some(_) => format!("PostgreSQL of its own in {}", data_dir.display()),
+            None => self.owner.url.to_string(),
+        }
+    }
+
     /// Applies migrations and grants, and returns the owner's pool.
     pub async fn migrate(&self, source: &SourceConfig) -> Result<PgPool, Failure> {
         let pool = database::pool(&self.owner, "vitrina-migrate");
@@ -64,6 +72,14 @@ impl Home {
         }
         Ok(())
     }
+}
+
+/// On a database of its own the newcomer is the operator, and may have marts created. On somebody's server whoever runs
+/// it decides.
+pub fn with_own_database(env: Env) -> Env {
+    let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
+    let allow = !set("DATABASE_URL") && !set("VITRINA_CREATE_TARGETS");
+    env.with("VITRINA_CREATE_TARGETS", allow.then_some(true))
 }
 
 /// The services' account has no password until somebody gives it one. This one is ours, made of hexadecimal digits.

@@ -1,13 +1,18 @@
-//! The `vitrina` command: everything in one process for a newcomer, a service each for an operator.
+//! The `vitrina` command: everything in one process for a newcomer, a service each for an operator, a client for both.
 //!
-//! `arguments` says what can be typed; `commands` has a file per command. [`embedded_postgres`] is the server for
-//! whoever has none at hand, `home` that or the user's own, `services` the API and workers on it; [`cinema`] is the
-//! demo's data and `reconcile` its check.
+//! `arguments` says what can be typed; `commands` has a file per command. [`client`] is the REST API as commands see it,
+//! [`output`] what they show, `follow` and `bars` a run on its way. [`embedded_postgres`] is the server for whoever has
+//! none at hand, `home` that or the user's own, `services` the API and workers on it; [`cinema`] is the demo's data.
 
 pub mod arguments;
+mod bars;
 pub mod cinema;
+pub mod client;
 pub mod commands;
 pub mod embedded_postgres;
+mod follow;
 mod home;
-mod reconcile;
+mod nearest;
+pub mod output;
+pub mod pipeline_file;
 mod services;

@@ -4,6 +4,7 @@
 
 use std::{
     fs::Permissions,
+    io::{BufRead, BufReader, Read},
     net::TcpListener,
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -20,7 +21,7 @@ const STOPS_WITHIN: Duration = Duration::from_secs(30);
 
 fn vitrina() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vitrina"));
-    command.env_remove("DATABASE_URL").env_remove("VITRINA_ADDR").stdin(Stdio::null());
+    command.env_remove("DATABASE_URL").env_remove("VITRINA_ADDR").env_remove("VITRINA_URL").stdin(Stdio::null());
     command
 }
 
@@ -170,4 +171,99 @@ fn a_taken_port_is_an_error_that_names_it() {
     );
     assert_eq!(code, Some(1));
     assert!(text.contains(&addr.to_string()) && text.contains("VITRINA_ADDR"), "{text}");
+}
+
+/// Runs the demo until it says this, interrupts it, and returns how it ended and what it said.
+fn interrupted_demo(data_dir: &Path, moment: &str) -> (Option<i32>, String) {
+    let mut demo = vitrina()
+        .args(["demo", "--films", "2000", "--ratings", "20000", "--data-dir"])
+        .arg(data_dir)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(demo.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said: Vec<_> =
+        lines.scan(false, |over, line| (!std::mem::replace(over, line.contains(moment))).then_some(line)).collect();
+    assert!(said.last().is_some_and(|line| line.contains(moment)), "{moment}: {said:?}");
+    kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
+    let mut complaint = String::new();
+    demo.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    (demo.wait().unwrap().code(), complaint)
+}
+
+#[test]
+fn the_demo_can_be_interrupted_at_any_moment_and_then_run_again() {
+    let directory = place();
+    for moment in ["database: ", "✓ database", "cinema: ", "✓ cinema", "✓ services", "✓ pipelines"] {
+        let (code, complaint) = interrupted_demo(directory.path(), moment);
+        assert_eq!(code, Some(1), "{moment}: {complaint}");
+        assert!(complaint.contains("stopped before the end"), "{moment}: {complaint}");
+        assert!(!directory.path().join("postgres/postmaster.pid").exists(), "{moment}: the server still runs");
+    }
+    let output =
+        run(vitrina().args(["demo", "--films", "2000", "--ratings", "20000", "--data-dir"]).arg(directory.path()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("every mart equals its source"), "{text}");
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_used_is_an_error_that_says_what_to_do() {
+    let directory = place();
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let (code, text) = complaint(vitrina().args(["up", "--data-dir"]).arg(file.join("data")));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("Not a directory") && text.contains("--data-dir"), "{text}");
+}
+
+/// A disk of a few megabytes, as far as we may mount one.
+struct TinyDisk(TempDir);
+
+impl TinyDisk {
+    fn mount() -> Option<Self> {
+        let disk = Self(place());
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=16m,mode=0711", "tmpfs"])
+            .arg(disk.0.path())
+            .output();
+        mounted.is_ok_and(|mounted| mounted.status.success()).then_some(disk)
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that was not made is to be seen")]
+fn a_full_disk_is_an_error_that_names_the_remedy() {
+    let Some(disk) = TinyDisk::mount() else {
+        eprintln!("SKIPPED: a small disk can be mounted by root only");
+        return;
+    };
+    let (code, text) =
+        complaint(vitrina().args(["up", "--addr", "127.0.0.1:0", "--data-dir"]).arg(disk.0.path().join("data")));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("free some space on that disk, or choose another --data-dir"), "{text}");
+}
+
+#[tokio::test]
+async fn the_cinema_is_filled_beside_a_running_up_and_without_it() {
+    let directory = place();
+    let data_dir = directory.path().join("data");
+    let fill =
+        |films: &str| run(vitrina().args(["cinema", "--films", films, "--ratings", "10", "--data-dir"]).arg(&data_dir));
+    let alone = fill("5");
+    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
+    let mut up = Up::start(&data_dir).await;
+    let beside = fill("8");
+    let text = String::from_utf8_lossy(&beside.stdout).into_owned();
+    assert!(beside.status.success() && text.contains("the cinema has 8 films and 10 ratings"), "{text}");
+    let doctor = run(vitrina().args(["doctor", "--url", &up.base, "--data-dir"]).arg(&data_dir));
+    assert!(doctor.status.success(), "{}", String::from_utf8_lossy(&doctor.stdout));
+    up.signal(Signal::INT);
+    assert_eq!(up.wait().await, Some(0));
 }

@@ -1,9 +1,13 @@
-//! Creating, changing and removing pipelines.
+//! Creating, changing and removing pipelines; allowing targets.
 //!
 //! A draft arrives here validated (see [`crate::validation`]). Validation asks the server and takes time, so it holds
 //! no lock; the version tells whether the pipeline changed meanwhile.
 
+mod targets;
+
 use sqlx::PgPool;
+
+pub use targets::{AllowError, Allowed, WantedTarget, allow_target, try_target};
 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},

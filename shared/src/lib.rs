@@ -8,7 +8,7 @@
 //! 4. [`validation`]: everything that must hold of a pipeline before it is stored;
 //! 5. [`jobs`]: how work enters the queue;
 //! 6. [`lifecycle`]: the only code that changes a status;
-//! 7. [`configuration`]: creating, changing and removing pipelines;
+//! 7. [`configuration`]: creating, changing and removing pipelines, allowing targets;
 //! 8. [`reports`]: what clients want to know and workers find out;
 //! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced.
 //!

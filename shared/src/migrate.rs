@@ -12,15 +12,31 @@ const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// It was migrated by a newer program, or a migration failed.
+    /// A newer program has migrated it.
+    #[error(
+        "the database was migrated by a newer Vitrina (to version {0}), which this one would not understand: \
+         use that one, or another database"
+    )]
+    Newer(i64),
+    /// A migration failed.
     #[error("the migrations could not be applied: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(sqlx::migrate::MigrateError),
     /// The account lacks a right, or the server went away.
     #[error("the database refused: {0}; migrate with an account that may create schemas, roles and extensions")]
     Database(#[from] sqlx::Error),
     /// The queue's own tables could not be made.
     #[error("the queue's tables could not be made: {0}")]
     Queue(String),
+}
+
+impl From<sqlx::migrate::MigrateError> for MigrateError {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        if let sqlx::migrate::MigrateError::VersionMissing(version) = error {
+            Self::Newer(version)
+        } else {
+            Self::Migrate(error)
+        }
+    }
 }
 
 /// Applies our migrations, the queue's and the grants. Repeating it, or two processes at once, is harmless.
@@ -46,9 +62,20 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     Ok(())
 }
 
-/// How many migrations this program has that the database lacks.
-pub async fn pending(connection: &mut PgConnection) -> Result<usize, sqlx::Error> {
-    let applied: Vec<i64> = match sqlx::query_scalar("select version from etl._sqlx_migrations where success")
+/// How a database stands beside this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Migrations of ours that it has.
+    pub applied: usize,
+    /// Migrations of ours that it lacks.
+    pub missing: usize,
+    /// The newest migration that it has and we do not know: a newer program made it.
+    pub newer: Option<i64>,
+}
+
+/// Compares the migrations that the database has with ours.
+pub async fn standing(connection: &mut PgConnection) -> Result<Standing, sqlx::Error> {
+    let found: Vec<i64> = match sqlx::query_scalar("select version from etl._sqlx_migrations where success")
         .fetch_all(connection)
         .await
     {
@@ -56,5 +83,12 @@ pub async fn pending(connection: &mut PgConnection) -> Result<usize, sqlx::Error
         Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("42P01" | "3F000")) => Vec::new(),
         Err(error) => return Err(error),
     };
-    Ok(MIGRATOR.iter().filter(|migration| !applied.contains(&migration.version)).count())
+    let missing = MIGRATOR.iter().filter(|migration| !found.contains(&migration.version)).count();
+    let newer = found.into_iter().filter(|version| !MIGRATOR.version_exists(*version)).max();
+    Ok(Standing { applied: MIGRATOR.iter().count() - missing, missing, newer })
+}
+
+/// How many migrations this program has that the database lacks.
+pub async fn pending(connection: &mut PgConnection) -> Result<usize, sqlx::Error> {
+    standing(connection).await.map(|standing| standing.missing)
 }

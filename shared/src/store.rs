@@ -5,10 +5,12 @@
 pub mod comparisons;
 pub mod dead_letters;
 pub mod horizon;
+pub mod marts;
 pub mod pipelines;
 pub mod queue;
 pub mod reports;
 pub mod runs;
+pub mod server;
 pub mod state;
 pub mod swaps;
 pub mod targets;

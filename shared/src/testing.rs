@@ -54,6 +54,12 @@ impl TestDatabase {
         format!("postgres://vitrina_app@{}:{}/{}", self.server.get_host(), self.server.get_port(), self.name)
     }
 
+    /// The address for the superuser, who may migrate.
+    pub fn owner_url(&self) -> String {
+        let (user, host, port) = (self.server.get_username(), self.server.get_host(), self.server.get_port());
+        format!("postgres://{user}@{host}:{port}/{}", self.name)
+    }
+
     /// Connects as the services' account does.
     pub fn connect_options(&self) -> PgConnectOptions {
         database::session(self.server.clone().username("vitrina_app").database(&self.name), "vitrina-test")

@@ -2,6 +2,7 @@
 //!
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
+mod creation;
 mod plan;
 mod query;
 mod target;
@@ -14,6 +15,7 @@ use crate::{
     store::targets,
 };
 
+pub use creation::plan as plan_mart;
 pub use target::problems as target_problems;
 
 /// What was found out about a draft.

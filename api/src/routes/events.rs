@@ -33,6 +33,8 @@ use crate::{
 
 /// Transitions read at once.
 const PAGE: i64 = 100;
+/// Transitions that a stream may begin with at most.
+const MOST_OF_THE_LOG: i64 = 10_000;
 /// A comment at least this often, so that proxies and clients see that the stream lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How long to wait before reading again when the database is away.
@@ -43,6 +45,8 @@ const RETRY: Duration = Duration::from_millis(500);
     tags("events"),
     parameters(
         ("pipeline" = Option<String>, Query, description = "Only this pipeline, by id or name"),
+        ("last" = Option<i64>, Query, description = "Without Last-Event-ID: begin with so many of the newest transitions, 0 to 10000"),
+        ("follow" = Option<bool>, Query, description = "`false` ends the stream when the log is read to its end"),
         ("Last-Event-ID" = Option<String>, Header, description = "Begin after this event; without it begin now"),
     ),
     responses((status_code = 200, description = "Events `transition`, whose data is a Transition, and `progress`, which have no id", content_type = "text/event-stream", body = String)),
@@ -52,19 +56,22 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let app = App::of(depot)?;
     let mut query = Query::of(req);
     let only = query.take_text("pipeline");
+    let last = query.take_within("last", 0..=MOST_OF_THE_LOG, 0);
+    let ends = query.take_bool("follow") == Some(false);
     query.finish()?;
     let room = app.streams.clone().try_acquire_owned().map_err(|_| ApiError::TooMany("all event streams are taken"))?;
     // Subscribed before the cursor is read: whatever is logged after it wakes the stream.
     let wakeups = app.wakeups.clone();
-    let cursor = first_cursor(&app, req).await?;
     let pipeline = resolve(&app, only).await?;
+    let cursor = first_cursor(&app, req, pipeline, last).await?;
     let progress = app.progress.subscribe();
-    let feed = Feed { app, cursor, pipeline, page: VecDeque::new(), caught_up: false, wakeups, progress, _room: room };
+    let page = VecDeque::new();
+    let feed = Feed { app, cursor, pipeline, page, caught_up: false, ends, wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
 
-async fn first_cursor(app: &App, req: &Request) -> ApiResult<i64> {
+async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, last: i64) -> ApiResult<i64> {
     match input::header(req, "last-event-id")? {
         Some(text) => match text.parse() {
             Ok(id @ 0..) => Ok(id),
@@ -72,7 +79,7 @@ async fn first_cursor(app: &App, req: &Request) -> ApiResult<i64> {
                 Err(ApiError::invalid("Last-Event-ID", "takes the id of an event: a whole number from 0"))
             }
         },
-        None => Ok(transitions::newest(&mut *app.db.acquire().await?).await?),
+        None => Ok(transitions::before_last(&mut *app.db.acquire().await?, pipeline, last).await?),
     }
 }
 
@@ -95,6 +102,7 @@ struct Feed {
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
     caught_up: bool,
+    ends: bool,
     wakeups: Wakeups,
     progress: broadcast::Receiver<Arc<Progress>>,
     _room: OwnedSemaphorePermit,
@@ -102,8 +110,9 @@ struct Feed {
 
 impl Feed {
     fn events(self) -> impl Stream<Item = Result<SseEvent, Infallible>> {
-        // The first event says how soon to come back, and makes the head of the answer go out at once.
-        let hello = SseEvent::default().comment("vitrina").retry(Duration::from_secs(1));
+        // The first event says how soon and with which id to come back, and makes the head of the answer go out at once.
+        let id = self.cursor.to_string();
+        let hello = SseEvent::default().comment("vitrina").retry(Duration::from_secs(1)).id(id);
         let transitions = stream::unfold(self, |mut feed| async move {
             let event = feed.next().await?;
             Some((event, feed))
@@ -111,12 +120,15 @@ impl Feed {
         stream::iter([hello]).chain(transitions).map(Ok)
     }
 
-    /// The next event; none when the process stops.
+    /// The next event; none when the process stops, or at the log's end for whoever does not follow it.
     async fn next(&mut self) -> Option<SseEvent> {
         while !self.app.stop.is_cancelled() {
             if let Some(transition) = self.page.pop_front() {
                 self.cursor = transition.id;
                 return event(transition);
+            }
+            if self.caught_up && self.ends {
+                return None;
             }
             if self.caught_up {
                 match self.wait().await? {

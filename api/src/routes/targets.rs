@@ -3,17 +3,19 @@
 use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing::Json};
 use serde_json::Value;
 use vitrina_shared::{
-    domain::TargetName,
-    store::{self, targets},
-    validation,
+    configuration::{self, AllowError, WantedTarget},
+    store::targets,
 };
 
 use crate::{
     app::App,
-    input,
+    input::{self, Query},
     problem::{ApiError, ApiResult, FieldError},
-    views::{Items, TargetInput, TargetView},
+    views::{AllowedTargetView, Items, TargetInput, TargetView},
 };
+
+const NOT_HERE: &str = "this deployment creates no tables: create it yourself and leave `create` out, or have the \
+                        operator set VITRINA_CREATE_TARGETS=true";
 
 /// List what pipelines may write.
 #[endpoint(tags("targets"), status_codes(200, 401, 403, 429, 503))]
@@ -23,34 +25,45 @@ pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     Ok(Json(Items { items: rows.into_iter().map(TargetView::from).collect() }))
 }
 
-/// Allow pipelines to write a table of `analytics` or an index. Needs the role admin.
+/// Allow pipelines to write a table of `analytics` or an index, and create the table from a query's columns where that is
+/// wanted. Needs the role admin.
 #[endpoint(
     tags("targets"),
+    parameters(("dry_run" = Option<bool>, Query, description = "`true` changes nothing, and tells what would be done")),
     request_body = TargetInput,
-    responses((status_code = 201, description = "Allowed", body = TargetView)),
-    status_codes(201, 400, 401, 403, 409, 413, 415, 422, 429, 503)
+    responses(
+        (status_code = 200, description = "It could be allowed; nothing was changed", body = AllowedTargetView),
+        (status_code = 201, description = "Allowed", body = AllowedTargetView),
+    ),
+    status_codes(200, 201, 400, 401, 403, 409, 413, 415, 422, 429, 503)
 )]
-pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) -> ApiResult<Json<TargetView>> {
+pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) -> ApiResult<Json<AllowedTargetView>> {
     let app = App::of(depot)?;
-    let wanted: TargetInput = input::json(req, app.config.max_body_bytes).await?;
-    let name: TargetName = wanted.target.parse().map_err(|error| ApiError::invalid("target", format!("{error}")))?;
-    let mut connection = app.db.acquire().await?;
-    let problems = validation::target_problems(&mut connection, &name, &wanted.key).await?;
-    if !problems.is_empty() {
-        return Err(ApiError::Invalid(problems.into_iter().map(FieldError::from).collect()));
+    let mut query = Query::of(req);
+    let dry_run = query.take_bool("dry_run").unwrap_or(false);
+    query.finish()?;
+    let input: TargetInput = input::json(req, app.config.max_body_bytes).await?;
+    if input.create.is_some() && !app.config.create_targets {
+        return Err(ApiError::invalid("create", NOT_HERE));
     }
-    let target = targets::insert(&mut connection, &wanted.target, &wanted.key, &Value::Object(wanted.options))
-        .await
-        .map_err(|error| taken(error, &wanted.target))?;
-    tracing::info!(target_name = %target.target, key = ?target.key, "target allowed");
-    res.status_code(StatusCode::CREATED);
-    Ok(Json(target.into()))
+    let options = Value::Object(input.options);
+    let create_from = input.create.as_ref().map(|table| table.source_query.as_str());
+    let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
+    let allowed = if dry_run {
+        configuration::try_target(&app.db, &app.describing, &wanted, &app.schemas).await?
+    } else {
+        res.status_code(StatusCode::CREATED);
+        configuration::allow_target(&app.db, &app.describing, &wanted, &app.schemas).await?
+    };
+    Ok(Json(AllowedTargetView::new(&wanted, allowed)))
 }
 
-fn taken(error: sqlx::Error, target: &str) -> ApiError {
-    if store::violates(&error, "etl_targets_pkey") {
-        ApiError::Conflict(format!("target `{target}` is in the whitelist already"))
-    } else {
-        error.into()
+impl From<AllowError> for ApiError {
+    fn from(error: AllowError) -> Self {
+        match error {
+            AllowError::Taken(_) => Self::Conflict(error.to_string()),
+            AllowError::Wrong(problems) => Self::Invalid(problems.into_iter().map(FieldError::from).collect()),
+            AllowError::Database(error) => error.into(),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What clients send.
 
 use salvo::oapi::ToSchema;
-use serde::{Deserialize, Deserializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
     FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
@@ -10,7 +11,7 @@ use vitrina_shared::domain::{
 use super::OneOf;
 
 /// One step of a plan.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInput {
     /// Its place, from 1.
@@ -30,7 +31,7 @@ pub struct TaskInput {
 }
 
 /// Settings beyond the columns.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptionsInput {
     /// What to do with rows whose incremental key is NULL.
@@ -226,4 +227,16 @@ pub struct TargetInput {
     #[serde(default)]
     #[salvo(schema(required = false, value_type = Object, additional_properties = true))]
     pub options: Map<String, Value>,
+    /// Create the table, if it is not there. The deployment must allow it.
+    #[serde(default)]
+    #[salvo(schema(required = false))]
+    pub create: Option<CreateInput>,
+}
+
+/// How a table is made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateInput {
+    /// The query whose columns and types the table gets; its primary key is the target's key.
+    pub source_query: String,
 }

@@ -1,5 +1,7 @@
 //! The domain's enums on the wire.
 
+use std::borrow::Cow;
+
 use salvo::oapi::{BasicType, Components, ComposeSchema, Object, RefOr, Schema, ToSchema};
 use serde::{Deserialize, Serialize};
 use vitrina_shared::domain::NamedEnum;
@@ -29,5 +31,16 @@ impl<T: NamedEnum> ToSchema for OneOf<T> {
 impl<T: NamedEnum> ComposeSchema for OneOf<T> {
     fn compose(_components: &mut Components, _generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
         schema::<T>()
+    }
+}
+
+impl<T: NamedEnum> schemars::JsonSchema for OneOf<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<_> = T::VALUES.iter().map(|value| value.name()).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vitrina_shared::{
+    configuration::{Allowed, WantedTarget},
     domain::{
         Checkpoint, FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task,
         TaskKind, transform::TransformKind,
@@ -224,6 +225,38 @@ pub struct TargetView {
 impl From<Target> for TargetView {
     fn from(target: Target) -> Self {
         Self { target: target.target, key: target.key, options: target.options, created_at: target.created_at }
+    }
+}
+
+/// A target that was, or in a dry run could be, allowed.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "AllowedTarget"))]
+pub struct AllowedTargetView {
+    /// `analytics.<table>` or `es:<index>`.
+    pub target: String,
+    /// Columns that identify a row.
+    pub key: Vec<String>,
+    /// Settings of the target.
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub options: Value,
+    /// When it was allowed; null in a dry run.
+    #[salvo(schema(required))]
+    pub created_at: Option<DateTime<Utc>>,
+    /// The statement that creates its table; null where none is created.
+    #[salvo(schema(required))]
+    pub ddl: Option<String>,
+}
+
+impl AllowedTargetView {
+    /// What became of the wanted target.
+    pub fn new(wanted: &WantedTarget<'_>, allowed: Allowed) -> Self {
+        Self {
+            target: wanted.target.to_owned(),
+            key: wanted.key.to_vec(),
+            options: wanted.options.clone(),
+            created_at: allowed.entry.map(|entry| entry.created_at),
+            ddl: allowed.ddl,
+        }
     }
 }
 

@@ -307,3 +307,43 @@ async fn streams_beyond_the_limit_are_429_until_one_ends() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_stream_may_begin_with_the_newest_and_end_with_the_log() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    api.create_genres("others").await;
+    for _ in 0..3 {
+        two_transitions(&api, "genres").await;
+    }
+    two_transitions(&api, "others").await;
+    let all = logged(&api).await;
+    for (query, expected) in [
+        ("?last=3&follow=false", &all[5..]),
+        ("?last=2&follow=false&pipeline=genres", &all[4..6]),
+        ("?last=10000&follow=false", &all[..]),
+        ("?follow=false", &[]),
+    ] {
+        let mut events = api.events(query, None).await;
+        let mut seen = Vec::new();
+        while let Some(event) = within(SOON, events.next()).await {
+            if let Event::Transition(id, _) = event {
+                seen.push(id);
+            }
+        }
+        assert_eq!(seen, expected, "{query}");
+    }
+    expect_problem(api.get("/events?last=-1"), 422, "invalid").await;
+}
+
+#[tokio::test]
+async fn a_stream_tells_from_the_start_where_to_resume() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    two_transitions(&api, "genres").await;
+    let newest = logged(&api).await.pop().unwrap();
+    let mut answer = api.get("/events").send().await.unwrap();
+    let first = within(SOON, answer.chunk()).await.unwrap().unwrap();
+    let first = String::from_utf8(first.to_vec()).unwrap();
+    assert!(first.lines().any(|line| line.replace(' ', "") == format!("id:{newest}")), "{first}");
+}

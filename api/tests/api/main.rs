@@ -11,4 +11,5 @@ mod reports;
 mod runs;
 mod service;
 mod support;
+mod targets;
 mod validation;

@@ -1,96 +1,167 @@
 //! `vitrina demo`: from nothing to filled marts, and a check that every row is right.
 
-mod client;
+mod outcome;
 mod screen;
 
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{Env, SourceConfig},
     database,
-    guard::SourceSchemas,
     process::{self, Failure},
     telemetry,
 };
 
-use self::{
-    client::{Client, PipelineFile},
-    screen::{Outcome, Screen},
-};
+use self::{outcome::Outcome, screen::Screen};
+use super::apply;
 use crate::{
-    arguments::DemoArguments,
+    bars::Bars,
     cinema::{self, CinemaSize},
-    home::Home,
-    reconcile,
+    client::{Client, Run},
+    follow::Follow,
+    home::{Home, with_own_database},
+    output::thousands,
+    pipeline_file::{PipelineFile, report},
     services::{Services, Settings},
 };
 
 const PIPELINES: &str = include_str!("../../../demo/pipelines.yaml");
 
-pub(super) async fn run(options: DemoArguments) -> Result<(), Failure> {
+/// Options of `demo`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// How many films there should be
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    films: u32,
+    /// How many ratings there should be
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    ratings: u32,
+    /// Print one line of JSON at the end instead of text
+    #[arg(long)]
+    json: bool,
+    /// Stay up afterwards, until Ctrl-C
+    #[arg(long)]
+    keep: bool,
+    /// Where the API listens [default: VITRINA_ADDR, or a free port of 127.0.0.1]
+    #[arg(long, value_name = "HOST:PORT")]
+    addr: Option<String>,
+    /// Where the embedded PostgreSQL lives
+    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
+    data_dir: PathBuf,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let addr = options.addr.clone().or_else(|| std::env::var("VITRINA_ADDR").ok());
     let env = Env::from_process()
         .with("VITRINA_ADDR", Some(addr.unwrap_or_else(|| "127.0.0.1:0".to_owned())))
-        .with("VITRINA_LOG", std::env::var("VITRINA_LOG").err().map(|_| "warn"));
-    let (log, database, api, worker, source): Settings = env.read()?;
-    let _telemetry = telemetry::init(&log)?;
+        // The demo is its own only client, and draws where a log would stand.
+        .with("VITRINA_TOKENS", Some(""))
+        .with("VITRINA_LOG", std::env::var("VITRINA_LOG").err().map(|_| "error"));
+    let settings: Settings = with_own_database(env).read()?;
+    let _telemetry = telemetry::init(&settings.0)?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);
-    screen.say("starting the database");
-    let Some(home) = Home::open(&database, &options.data_dir, &source, &stop).await? else { return Ok(()) };
-    let shown = async {
-        fill(&home, &source, &options, &screen).await?;
-        let services = Services::start(api, &worker, &source, &home.app, 1, stop.clone()).await?;
-        let client = Client::new(services.addr);
-        let outcomes = tokio::select! {
-            outcomes = show(&home, &source, &client, &screen) => outcomes,
-            () = stop.cancelled() => Err("stopped before the end".into()),
-        };
-        if options.keep && outcomes.is_ok() {
-            screen.say(&format!("staying up at http://{}/docs until Ctrl-C", services.addr));
-            stop.cancelled().await;
+    let step = screen.begin("database", "starting PostgreSQL");
+    let Some(home) = Home::open(&settings.1, &options.data_dir, &settings.4, &stop).await? else {
+        return Err(stopped());
+    };
+    step.done(&home.describe(&options.data_dir));
+    let shown = Demo { options: &options, screen: &screen, home: &home, stop: &stop }.show(settings).await;
+    home.close().await?;
+    let outcomes = shown?;
+    if outcomes.iter().all(Outcome::is_good) { Ok(()) } else { Err("not every mart equals its source".into()) }
+}
+
+fn stopped() -> Failure {
+    "stopped before the end; run it again, it goes on from there".into()
+}
+
+/// A demo on its database.
+struct Demo<'a> {
+    options: &'a Options,
+    screen: &'a Screen,
+    home: &'a Home,
+    stop: &'a CancellationToken,
+}
+
+impl Demo<'_> {
+    /// Shows everything, and stops what it started.
+    async fn show(&self, settings: Settings) -> Result<Vec<Outcome>, Failure> {
+        let (_, _, api, worker, source) = settings;
+        self.unless_stopped(self.fill(&source)).await?;
+        let services = Services::start(api, &worker, &source, &self.home.app, 1, self.stop.clone()).await?;
+        let address = format!("http://{}", services.addr);
+        self.screen.done("services", &format!("an API and a worker at {address}"));
+        let outcomes = self.unless_stopped(self.run_pipelines(&address)).await;
+        if let Ok(outcomes) = &outcomes {
+            self.screen.summary(outcomes, self.options, &address);
         }
-        stop.cancel();
+        if self.options.keep && outcomes.is_ok() {
+            self.stop.cancelled().await;
+        }
+        self.stop.cancel();
         services.wait().await?;
         outcomes
     }
-    .await;
-    home.close().await?;
-    judge(&shown?, &screen)
-}
 
-/// Generates the cinema, and lets users' queries read it.
-async fn fill(home: &Home, source: &SourceConfig, options: &DemoArguments, screen: &Screen) -> Result<(), Failure> {
-    screen.say(&format!("generating a cinema: {} films, {} ratings", options.films, options.ratings));
-    let owner = database::pool(&home.owner, "vitrina-cinema");
-    cinema::generate(&owner, CinemaSize { films: options.films, ratings: options.ratings }, |_| {}).await?;
-    owner.close().await;
-    home.migrate(source).await?.close().await;
-    Ok(())
-}
-
-/// Creates the pipelines, runs them all at once, waits, and compares every mart with its source.
-async fn show(home: &Home, source: &SourceConfig, client: &Client, screen: &Screen) -> Result<Vec<Outcome>, Failure> {
-    let file: PipelineFile = serde_norway::from_str(PIPELINES)?;
-    let mut started = Vec::new();
-    for pipeline in &file.pipelines {
-        let name = client.apply(pipeline).await?;
-        started.push((name.clone(), client.request_run(&name).await?));
+    async fn unless_stopped<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        tokio::select! {
+            // The services stop too, and what they answer then is not the reason.
+            done = work => if self.stop.is_cancelled() { Err(stopped()) } else { done },
+            () = self.stop.cancelled() => Err(stopped()),
+        }
     }
-    screen.say(&format!("running {} pipelines", started.len()));
-    let owner = database::pool(&home.owner, "vitrina-reconcile");
-    let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-    let mut outcomes = Vec::new();
-    for (name, run) in started {
-        let run = client.wait(&run, |progress| screen.progress(&name, progress)).await?;
-        let differing = reconcile::differing_rows(&owner, &name, &schemas).await?;
-        outcomes.push(Outcome::new(name, &run, differing));
-    }
-    owner.close().await;
-    Ok(outcomes)
-}
 
-fn judge(outcomes: &[Outcome], screen: &Screen) -> Result<(), Failure> {
-    screen.summary(outcomes);
-    if outcomes.iter().all(Outcome::is_good) { Ok(()) } else { Err("not every mart equals its source".into()) }
+    /// Generates the cinema, and lets users' queries read it.
+    async fn fill(&self, source: &SourceConfig) -> Result<(), Failure> {
+        let size = CinemaSize { films: self.options.films, ratings: self.options.ratings };
+        let step = self.screen.begin("cinema", "generating films and ratings");
+        let owner = database::pool(&self.home.owner, "vitrina-cinema");
+        cinema::generate(&owner, size, |progress| step.progress(progress.table, progress.done, progress.total)).await?;
+        owner.close().await;
+        self.home.migrate(source).await?.close().await;
+        step.done(&format!("{} films, {} ratings", thousands(size.films.into()), thousands(size.ratings.into())));
+        Ok(())
+    }
+
+    /// Creates the pipelines, runs them all at once, waits, and compares every mart with its source.
+    async fn run_pipelines(&self, address: &str) -> Result<Vec<Outcome>, Failure> {
+        let file = PipelineFile::parse("demo/pipelines.yaml", PIPELINES).map_err(|wrong| report("the demo", &wrong))?;
+        let client = Client::new(address.parse()?, None)?;
+        let plan = apply::Plan::make(&client, &file).await?;
+        if !plan.problems.is_empty() {
+            return Err(report(&file.name, &plan.problems).into());
+        }
+        apply::write(&client, &plan).await?;
+        let names: Vec<&str> = file.pipelines.iter().map(|entry| entry.wanted.name.as_str()).collect();
+        self.screen.done("pipelines", &names.join(", "));
+        self.screen.gap();
+        let events = client.follow(None).await?;
+        let mut ids = Vec::new();
+        for name in &names {
+            ids.push(client.request_run(name, None).await?.run_id);
+        }
+        let mut bars = Bars::new(names, self.options.json);
+        let ended = Follow::new(&client, &mut bars, ids).until_all_end(events).await;
+        if ended.is_err() {
+            bars.abandon();
+        }
+        self.reconcile(&client, &ended?).await
+    }
+
+    /// A worker compares every row of every mart with its source.
+    async fn reconcile(&self, client: &Client, runs: &[Run]) -> Result<Vec<Outcome>, Failure> {
+        let step = self.screen.begin("check", "comparing every row with its source");
+        let mut outcomes = Vec::new();
+        for run in runs {
+            let found = client.report(&run.pipeline, "reconcile", &json!({ "depth": "rows" })).await?;
+            outcomes.push(Outcome::new(run, &found));
+        }
+        step.clear();
+        Ok(outcomes)
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! The database comes first and leaves last: API and workers have stopped before their server does.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::Env,
@@ -10,14 +13,27 @@ use vitrina_shared::{
 };
 
 use crate::{
-    arguments::UpArguments,
-    home::Home,
+    home::{Home, with_own_database},
     services::{Services, Settings},
 };
 
-pub(super) async fn run(options: UpArguments) -> Result<(), Failure> {
+/// Options of `up`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Where the API listens [default: VITRINA_ADDR or 127.0.0.1:8080]
+    #[arg(long, value_name = "HOST:PORT")]
+    addr: Option<String>,
+    /// Workers in this process
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=64))]
+    workers: u16,
+    /// Where the embedded PostgreSQL lives
+    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
+    data_dir: PathBuf,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let env = Env::from_process().with("VITRINA_ADDR", options.addr.as_ref());
-    let (log, database, api, worker, source): Settings = env.read()?;
+    let (log, database, api, worker, source): Settings = with_own_database(env).read()?;
     let _telemetry = telemetry::init(&log)?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());

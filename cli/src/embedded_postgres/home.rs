@@ -87,7 +87,7 @@ fn create_enterable(directory: &Path) -> Result<(), EmbeddedPostgresError> {
 }
 
 /// What an earlier start noted in the data directory, unless a cluster has come here since.
-fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
+pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
     if data_dir.join("postgres").join(CONTROL_FILE).exists() {
         return None;
     }

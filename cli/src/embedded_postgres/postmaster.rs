@@ -67,6 +67,11 @@ impl Postmaster {
         serves(pid, &cluster).then_some(Self { pid, child: None, cluster })
     }
 
+    /// Whether a server is running on this cluster.
+    pub(super) fn lives(cluster: &Path) -> bool {
+        PidFile::read(cluster).is_some_and(|file| serves(file.pid, cluster))
+    }
+
     /// The port on which it accepts connections; `None` while it starts, recovers or stops.
     pub(super) fn ready_port(&self) -> Option<u16> {
         let file = PidFile::read(&self.cluster)?;

@@ -21,6 +21,8 @@ pub struct ApiConfig {
     pub max_in_flight: usize,
     /// How many event streams are open at once: `VITRINA_MAX_EVENT_STREAMS`.
     pub max_event_streams: usize,
+    /// Whether an admin may have marts created: `VITRINA_CREATE_TARGETS`.
+    pub create_targets: bool,
 }
 
 impl FromEnv for ApiConfig {
@@ -34,6 +36,7 @@ impl FromEnv for ApiConfig {
             max_body_bytes: env.number("VITRINA_MAX_BODY_BYTES", 1 << 20, 1 << 10..=1 << 30),
             max_in_flight: env.number("VITRINA_MAX_IN_FLIGHT", 256, 1..=65_536),
             max_event_streams: env.number("VITRINA_MAX_EVENT_STREAMS", 256, 1..=65_536),
+            create_targets: env.parsed("VITRINA_CREATE_TARGETS", parse_bool).unwrap_or(false),
         };
         config.refuse_to_be_open_to_the_world(env);
         Some(config)
@@ -59,6 +62,10 @@ pub(super) fn parse_addr(value: &str, default: &str) -> Result<SocketAddr, Strin
     numeric.parse().map_err(|_| format!("is \"{value}\" but takes an IP address and a port (default {default})"))
 }
 
+fn parse_bool(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| format!("is \"{value}\" but takes true or false (default false)"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +82,14 @@ mod tests {
         assert_eq!(api.request_timeout, Duration::from_secs(10));
         assert_eq!(api.max_body_bytes, 1_048_576);
         assert_eq!((api.max_in_flight, api.max_event_streams), (256, 256));
+        assert!(!api.create_targets);
+    }
+
+    #[test]
+    fn creating_targets_is_allowed_by_true_and_nothing_else() {
+        assert!(read(&[("VITRINA_CREATE_TARGETS", "true")]).expect("true").create_targets);
+        let sentence = read(&[("VITRINA_CREATE_TARGETS", "yes")]).expect_err("yes");
+        assert_eq!(sentence, "VITRINA_CREATE_TARGETS is \"yes\" but takes true or false (default false).");
     }
 
     #[test]

@@ -96,7 +96,21 @@ pub async fn after(
     .await
 }
 
-/// The newest entry's id, 0 if there is none.
-pub async fn newest(connection: &mut PgConnection) -> sqlx::Result<i64> {
-    sqlx::query_scalar!(r#"select coalesce(max(id), 0) as "id!" from etl.etl_transitions"#).fetch_one(connection).await
+/// The id after which the newest `last` entries follow, of one pipeline or of all; 0 if that is all of them.
+pub async fn before_last(connection: &mut PgConnection, pipeline: Option<PipelineId>, last: i64) -> sqlx::Result<i64> {
+    let id = sqlx::query_scalar!(
+        r#"
+        select id
+        from etl.etl_transitions
+        where $1::uuid is null or pipeline_id = $1
+        order by id desc
+        offset $2
+        limit 1
+        "#,
+        pipeline as Option<PipelineId>,
+        last,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(id.unwrap_or(0))
 }

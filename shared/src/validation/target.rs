@@ -19,7 +19,8 @@ pub async fn problems(
     let TargetName::Mart(table) = target else { return Ok(problems) };
     let columns = targets::columns(connection, table).await?;
     if columns.is_empty() {
-        problems.push(Problem::new("target", format!("there is no table `{target}`: create it first")));
+        problems
+            .push(Problem::new("target", format!("there is no table `{target}`: create it first, or have it created")));
     } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
         problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
     } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {
@@ -38,7 +39,7 @@ pub async fn problems(
     Ok(problems)
 }
 
-fn key_problems(key: &[String]) -> Vec<Problem> {
+pub(super) fn key_problems(key: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
     if !(1..=16).contains(&key.len()) {
         problems.push(Problem::new("key", "a key has 1 to 16 columns"));

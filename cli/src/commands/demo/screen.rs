@@ -1,123 +1,138 @@
-//! What the demo shows: text for people, one line of JSON for programs.
+//! What the demo shows: steps and a table for people, one line of JSON for programs.
 
-use std::{
-    io::{IsTerminal, Write},
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 
-use super::client::Run;
+use super::{Options, outcome::Outcome};
+use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, Table, duration, paint, thousands};
 
-/// How often progress is shown.
-const SHOW_EVERY: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(120);
 
-/// How one pipeline ended.
-#[derive(Debug, Serialize)]
-pub struct Outcome {
-    name: String,
-    status: String,
-    rows_read: i64,
-    rows_written: i64,
-    duration_ms: i64,
-    reconciled: bool,
-    #[serde(skip)]
-    differing: i64,
-    #[serde(skip)]
-    error: Option<String>,
-}
-
-impl Outcome {
-    /// The outcome of a run whose mart differs from its source in that many rows.
-    pub fn new(name: String, run: &Run, differing: i64) -> Self {
-        Self {
-            name,
-            status: run.status.clone(),
-            rows_read: run.rows_read,
-            rows_written: run.rows_written,
-            duration_ms: run.duration_ms.unwrap_or_default(),
-            reconciled: differing == 0,
-            differing,
-            error: run.error.clone(),
-        }
-    }
-
-    /// Whether it ended well and every row is right.
-    pub fn is_good(&self) -> bool {
-        self.status == "SUCCESS" && self.reconciled
-    }
-
-    fn rows_per_second(&self) -> i64 {
-        self.rows_read * 1000 / self.duration_ms.max(1)
-    }
-
-    fn verdict(&self) -> String {
-        match (&self.error, self.differing) {
-            (Some(error), _) => error.clone(),
-            (None, 0) => "equal to its source".to_owned(),
-            (None, rows) => format!("{rows} rows differ"),
-        }
-    }
-}
-
-/// Standard output.
-pub struct Screen {
+/// Where the demo is shown.
+pub(super) struct Screen {
     json: bool,
-    shown: Mutex<Instant>,
+}
+
+/// Something on its way.
+pub(super) struct Step<'a> {
+    screen: &'a Screen,
+    name: &'static str,
+    bar: ProgressBar,
+    began: Instant,
 }
 
 impl Screen {
-    pub fn new(json: bool) -> Self {
-        Self { json, shown: Mutex::new(Instant::now()) }
+    pub(super) fn new(json: bool) -> Self {
+        Self { json }
     }
 
-    /// Says what happens now. With `--json` only the last line goes to standard output.
-    pub fn say(&self, text: &str) {
+    /// Says what happens now: on a terminal until it is done, elsewhere on a line of its own.
+    pub(super) fn begin(&self, name: &'static str, text: &str) -> Step<'_> {
+        let bar = if !self.json && output::is_interactive() { spinner(name, text) } else { ProgressBar::hidden() };
+        if bar.is_hidden() {
+            self.line(format!("{name}: {text}"));
+        }
+        Step { screen: self, name, bar, began: Instant::now() }
+    }
+
+    /// Says what was done at once.
+    pub(super) fn done(&self, name: &str, text: &str) {
+        self.line(format!("{} {name:<9}  {text}", paint(GOOD, "✓")));
+    }
+
+    pub(super) fn gap(&self) {
+        self.line("");
+    }
+
+    /// With `--json` only the last line goes to standard output.
+    fn line(&self, text: impl AsRef<str>) {
         if !self.json {
-            self.line(text);
+            output::line(text);
         }
     }
 
-    /// Shows how far a run is, now and then.
-    pub fn progress(&self, name: &str, run: &Run) {
-        let Ok(mut shown) = self.shown.lock() else { return };
-        if shown.elapsed() > SHOW_EVERY {
-            *shown = Instant::now();
-            self.say(&format!("  {name}: {} rows", run.rows_read));
-        }
-    }
-
-    /// Shows the end: a table, or one line of JSON.
-    pub fn summary(&self, outcomes: &[Outcome]) {
+    /// Shows the end: a table and what to do next, or one line of JSON.
+    pub(super) fn summary(&self, outcomes: &[Outcome], options: &Options, address: &str) {
         let ok = outcomes.iter().all(Outcome::is_good);
         if self.json {
-            self.line(&serde_json::json!({ "ok": ok, "pipelines": outcomes }).to_string());
-            return;
+            return output::line(json!({ "ok": ok, "pipelines": outcomes }).to_string());
         }
-        self.line("");
-        self.line(&format!("{:<18} {:>10} {:>10} {:>9} {:>10}  check", "mart", "read", "written", "ms", "rows/s"));
-        for one in outcomes {
-            self.line(&format!(
-                "{:<18} {:>10} {:>10} {:>9} {:>10}  {}",
-                one.name,
-                one.rows_read,
-                one.rows_written,
-                one.duration_ms,
-                one.rows_per_second(),
-                one.verdict()
-            ));
+        self.gap();
+        self.line(table(outcomes));
+        self.gap();
+        if !ok {
+            return self.line(paint(BAD, "✗ not every mart equals its source"));
         }
-        self.line("");
-        self.line(if ok { "demo: every mart equals its source" } else { "demo: FAILED" });
-        if ok && std::io::stdout().is_terminal() {
-            self.line("next: `vitrina up`, then open http://127.0.0.1:8080/docs");
+        self.line(paint(GOOD, "✓ every mart equals its source, row by row"));
+        self.gap();
+        self.line(paint(BOLD, "Try next"));
+        for (command, why) in next(options, address) {
+            self.line(format!("  {command:<42} {}", paint(DIM, why)));
         }
     }
+}
 
-    /// A reader that went away (`| head`) is no reason to fail.
-    #[expect(clippy::unused_self, reason = "everything shown goes through the screen")]
-    fn line(&self, text: &str) {
-        let _ = writeln!(std::io::stdout(), "{text}");
+fn table(outcomes: &[Outcome]) -> String {
+    let mut table = Table::new(&["mart", ">rows read", ">written", ">time", ">rows/s", "reconciled"]);
+    for one in outcomes {
+        let good = one.is_good();
+        let verdict = format!("{} {}", if good { "✓" } else { "✗" }, one.verdict());
+        table.row([
+            (&one.name).into(),
+            thousands(one.rows_read).into(),
+            thousands(one.rows_written).into(),
+            duration(one.duration_ms).into(),
+            one.rows_per_second.map(thousands).unwrap_or_default().into(),
+            Cell::styled(verdict, if good { GOOD } else { BAD }),
+        ]);
+    }
+    table.render()
+}
+
+/// Three things to try, with the program called as it was called now.
+fn next(options: &Options, address: &str) -> [(String, String); 3] {
+    let vitrina = std::env::args().next().unwrap_or_else(|| "vitrina".to_owned());
+    if options.keep {
+        return [
+            (format!("{vitrina} ls --url {address}"), "in another terminal".to_owned()),
+            (format!("{vitrina} events -f --url {address}"), "what happens, as it happens".to_owned()),
+            (format!("open {address}/docs"), "every call of the API; Ctrl-C here ends it".to_owned()),
+        ];
+    }
+    [
+        (format!("{vitrina} up"), "the same marts, to stay".to_owned()),
+        (format!("{vitrina} show film_dim"), "in another terminal; also: ls, runs, events -f".to_owned()),
+        (format!("{vitrina} run film_dim --wait"), "reads only what changed since".to_owned()),
+    ]
+}
+
+fn spinner(name: &str, text: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner:.cyan} {prefix}  {wide_msg}");
+    let bar = ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.set_prefix(format!("{name:<9}"));
+    bar.set_message(text.to_owned());
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+impl Step<'_> {
+    /// Tells how far a table is.
+    pub(super) fn progress(&self, table: &str, done: u64, total: u64) {
+        let shown = |rows: u64| thousands(i64::try_from(rows).unwrap_or(i64::MAX));
+        self.bar.set_message(format!("{table}: {} of {} rows", shown(done), shown(total)));
+    }
+
+    /// It is done: one line stays.
+    pub(super) fn done(self, text: &str) {
+        self.bar.finish_and_clear();
+        let took = duration(i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX));
+        self.screen.done(self.name, &format!("{text} {}", paint(DIM, format!("({took})"))));
+    }
+
+    /// It is done, and nothing of it stays.
+    pub(super) fn clear(self) {
+        self.bar.finish_and_clear();
     }
 }

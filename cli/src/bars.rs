@@ -1,0 +1,208 @@
+//! Runs on their way, as people see them: a bar each on a terminal, a line now and then elsewhere, nothing for programs.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    client::{Progress, Run},
+    output::{self, duration, printable, thousands},
+};
+
+/// How often a line tells of the same run.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+/// How often a bar moves while nothing happens.
+const TICK: Duration = Duration::from_millis(120);
+/// Names are cut to leave room for numbers at 80 columns.
+const LONGEST_NAME: usize = 20;
+
+/// Where progress is shown.
+pub struct Bars {
+    surface: Surface,
+    rows: Vec<Row>,
+}
+
+enum Surface {
+    Terminal(MultiProgress),
+    Lines,
+    Nowhere,
+}
+
+struct Row {
+    name: String,
+    bar: ProgressBar,
+    told: Told,
+    told_at: Option<Instant>,
+}
+
+/// What was said last, so that it is said once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Waiting,
+    Running,
+    Paused,
+    Lost,
+}
+
+impl Bars {
+    /// A bar for each of these pipelines, on a terminal or in lines; nothing at all if `silent`.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, silent: bool) -> Self {
+        let names: Vec<_> = names.into_iter().map(cut).collect();
+        let surface = match (silent, output::is_interactive()) {
+            (true, _) => Surface::Nowhere,
+            (false, true) => Surface::Terminal(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
+            (false, false) => Surface::Lines,
+        };
+        let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+        let rows = names.into_iter().map(|name| Row {
+            bar: surface.bar(format!("{name}{}", " ".repeat(widest - name.width()))),
+            name,
+            told: Told::Nothing,
+            told_at: None,
+        });
+        Self { rows: rows.collect(), surface }
+    }
+
+    /// A run tells how far it is.
+    pub fn progress(&mut self, place: usize, progress: &Progress) {
+        let row = &mut self.rows[place];
+        let read = progress.rows_read.max(0).unsigned_abs();
+        let total = progress.rows_total.unwrap_or(0).max(0).unsigned_abs();
+        row.bar.set_length(if total > read { total } else { read.max(1) });
+        row.bar.set_position(if total > 0 { read } else { 0 });
+        row.bar.set_message(numbers(progress));
+        let due = row.told_at.is_none_or(|at| at.elapsed() > LINE_EVERY);
+        if due && matches!(self.surface, Surface::Lines) {
+            row.told_at = Some(Instant::now());
+            output::note(format!("{}: {}", row.name, numbers(progress)));
+        }
+        row.told = Told::Running;
+    }
+
+    /// What a run that goes on stands at.
+    pub fn stand(&mut self, place: usize, run: &Run) {
+        let (told, text) = match run.status.as_str() {
+            "QUEUED" => (Told::Waiting, "waiting for a worker".to_owned()),
+            "PAUSED" => {
+                let (read, name) = (thousands(run.rows_read), &self.rows[place].name);
+                (Told::Paused, format!("paused at {read} rows; `vitrina run {name}` resumes it"))
+            }
+            _ if self.rows[place].told == Told::Running => return,
+            _ => (Told::Running, format!("{} rows", thousands(run.rows_read))),
+        };
+        self.tell(place, told, text);
+    }
+
+    /// The connection to the API is lost: what was shown may be old.
+    pub fn lost(&mut self) {
+        for place in 0..self.rows.len() {
+            if !self.rows[place].bar.is_finished() {
+                self.tell(place, Told::Lost, "the connection is lost; coming back".to_owned());
+            }
+        }
+    }
+
+    fn tell(&mut self, place: usize, told: Told, text: String) {
+        let row = &mut self.rows[place];
+        if row.told == told {
+            return;
+        }
+        row.told = told;
+        if let Surface::Lines = self.surface {
+            output::note(format!("{}: {text}", row.name));
+        }
+        row.bar.set_message(text);
+    }
+
+    /// A run has ended.
+    pub fn end(&mut self, place: usize, run: &Run) {
+        let row = &mut self.rows[place];
+        let good = run.is_success();
+        row.bar.set_style(style(if good { End::Good } else { End::Bad }));
+        if good {
+            let read = run.rows_read.max(1).unsigned_abs();
+            row.bar.set_length(read);
+            row.bar.set_position(read);
+        }
+        row.bar.abandon_with_message(summary(run));
+        if let Surface::Lines = self.surface {
+            output::note(format!("{}: {}", row.name, summary(run)));
+        }
+    }
+
+    /// Leaves what is shown, and shows no more.
+    pub fn abandon(&self) {
+        for row in &self.rows {
+            row.bar.abandon();
+        }
+    }
+}
+
+impl Surface {
+    fn bar(&self, name: String) -> ProgressBar {
+        let Self::Terminal(all) = self else { return ProgressBar::hidden() };
+        let bar = all.add(ProgressBar::new(1).with_style(style(End::NotYet)).with_prefix(name));
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    NotYet,
+    Good,
+    Bad,
+}
+
+fn style(end: End) -> ProgressStyle {
+    let (mark, colour) = match end {
+        End::NotYet => ("{spinner:.cyan}", "cyan"),
+        End::Good => ("{spinner:.green}", "green"),
+        End::Bad => ("{spinner:.red}", "red"),
+    };
+    let template = format!("{mark} {{prefix}} {{bar:20.{colour}/dim}} {{wide_msg}}");
+    let last = match end {
+        End::NotYet => " ",
+        End::Good => "✓",
+        End::Bad => "✗",
+    };
+    // The template is ours; were it wrong, the default would do.
+    ProgressStyle::with_template(&template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", last])
+        .progress_chars("━╸─")
+}
+
+/// `12,000 of 20,000 rows, 25,310 rows/s, 3 s left`, as far as it is known.
+fn numbers(progress: &Progress) -> String {
+    let total = progress.rows_total.filter(|total| *total >= progress.rows_read);
+    let total = total.map(|total| format!(" of {}", thousands(total))).unwrap_or_default();
+    let mut text = format!("{}{total} rows", thousands(progress.rows_read));
+    if let Some(speed) = progress.rows_per_second {
+        text.push_str(&format!(", {} rows/s", thousands(speed as i64)));
+    }
+    if let Some(left) = progress.eta_seconds.filter(|left| *left >= 0.5) {
+        text.push_str(&format!(", {} left", duration((left.ceil() * 1000.0) as i64).replace(".0", "")));
+    }
+    text
+}
+
+/// How a run ended, in a few words.
+fn summary(run: &Run) -> String {
+    let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
+    let rows = format!("{} rows{took}", thousands(run.rows_read));
+    match run.status.as_str() {
+        "SUCCESS" => run.rows_per_second().map_or(rows.clone(), |speed| format!("{rows}, {} rows/s", thousands(speed))),
+        status => format!("{status} after {rows}"),
+    }
+}
+
+fn cut(name: &str) -> String {
+    let name = printable(name);
+    if name.width() <= LONGEST_NAME {
+        return name;
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+}

@@ -1,0 +1,178 @@
+//! The REST API as a client sees it: local or remote, with a token or without.
+//!
+//! One method a call. An answer that is no success becomes a [`ClientError`], which says what to do about it.
+
+mod connection;
+mod error;
+mod events;
+mod model;
+mod reports;
+mod request;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+pub use connection::{Address, Connection};
+pub use error::{ClientError, FieldError, Problem};
+pub use events::{Event, Events};
+pub use model::{Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};
+
+use crate::nearest;
+use request::{Request, segment};
+
+/// How many items a page of a list has.
+const PAGE: usize = 200;
+
+/// Talks to one API.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    address: Address,
+    has_token: bool,
+}
+
+impl Client {
+    /// Every pipeline, page by page.
+    pub async fn pipelines(&self) -> Result<Vec<Value>, ClientError> {
+        self.all_pages("pipelines").await
+    }
+
+    /// One pipeline, by id or name, and the tag of its version.
+    pub async fn pipeline(&self, name: &str) -> Result<Value, ClientError> {
+        self.of_pipeline(name, self.get(&format!("pipelines/{}", segment(name))).await).await
+    }
+
+    /// One pipeline, or `None` where there is no such one.
+    pub async fn find_pipeline(&self, name: &str) -> Result<Option<Value>, ClientError> {
+        match self.get(&format!("pipelines/{}", segment(name))).await {
+            Ok(pipeline) => Ok(Some(pipeline)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is wrong with a pipeline that is not stored yet.
+    pub async fn validate(&self, body: &Value) -> Result<Vec<FieldError>, ClientError> {
+        #[derive(serde::Deserialize)]
+        struct Found {
+            problems: Vec<FieldError>,
+        }
+        match self.post::<Found>("pipelines/validate", Some(body)).await {
+            Ok(found) => Ok(found.problems),
+            // A body of another shape is a problem of the pipeline too.
+            Err(ClientError::Refused(problem)) if problem.status == 422 => Ok(problem.errors),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stores a new pipeline.
+    pub async fn create_pipeline(&self, body: &Value) -> Result<Value, ClientError> {
+        self.post("pipelines", Some(body)).await
+    }
+
+    /// Changes a pipeline, if it is still at that version.
+    pub async fn change_pipeline(&self, name: &str, version: i64, changes: &Value) -> Result<Value, ClientError> {
+        let request = Request::patch(&format!("pipelines/{}", segment(name))).body(changes);
+        self.send(request.header("If-Match", format!("\"{version}\""))).await
+    }
+
+    /// The status of a pipeline, its unfinished run and how far that is.
+    pub async fn status(&self, name: &str) -> Result<Status, ClientError> {
+        self.of_pipeline(name, self.get(&format!("pipelines/{}/status", segment(name))).await).await
+    }
+
+    /// How far a pipeline is durably written.
+    pub async fn state(&self, name: &str) -> Result<Value, ClientError> {
+        self.of_pipeline(name, self.get(&format!("pipelines/{}/state", segment(name))).await).await
+    }
+
+    /// The newest runs of a pipeline.
+    pub async fn runs(&self, name: &str, limit: u32) -> Result<Value, ClientError> {
+        self.of_pipeline(name, self.get(&format!("pipelines/{}/runs?limit={limit}", segment(name))).await).await
+    }
+
+    /// One run.
+    pub async fn run<T: DeserializeOwned>(&self, id: &str) -> Result<T, ClientError> {
+        self.get(&format!("runs/{}", segment(id))).await
+    }
+
+    /// Requests a run of a pipeline.
+    pub async fn request_run(&self, name: &str, key: Option<&str>) -> Result<RequestedRun, ClientError> {
+        let mut request = Request::post(&format!("pipelines/{}/run", segment(name)));
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key.to_owned());
+        }
+        self.of_pipeline(name, self.send(request).await).await
+    }
+
+    /// Repeats an earlier run.
+    pub async fn again(&self, run: &str) -> Result<RequestedRun, ClientError> {
+        self.post(&format!("runs/{}/again", segment(run)), None).await
+    }
+
+    /// `pause`, `cancel` or `reset`.
+    pub async fn command(&self, name: &str, command: &str) -> Result<Value, ClientError> {
+        self.of_pipeline(name, self.post(&format!("pipelines/{}/{command}", segment(name)), None).await).await
+    }
+
+    /// The whitelist of targets.
+    pub async fn targets(&self) -> Result<Value, ClientError> {
+        self.get("targets").await
+    }
+
+    /// Allows a target, or finds out whether that could be done.
+    pub async fn allow_target(&self, target: &Value, dry_run: bool) -> Result<Value, ClientError> {
+        self.post(if dry_run { "targets?dry_run=true" } else { "targets" }, Some(target)).await
+    }
+
+    /// The workers that are alive.
+    pub async fn workers(&self) -> Result<Value, ClientError> {
+        self.get("workers").await
+    }
+
+    /// Rows that could not be written: those to be replayed, or `all`.
+    pub async fn dead_letters(&self, name: &str, limit: u32, all: bool) -> Result<Value, ClientError> {
+        let open = if all { "" } else { "&open=true" };
+        let path = format!("pipelines/{}/dead-letters?limit={limit}{open}", segment(name));
+        self.of_pipeline(name, self.get(&path).await).await
+    }
+
+    /// Whether the API and its database are ready to work.
+    pub async fn ready(&self) -> Result<Value, ClientError> {
+        self.get("ready").await
+    }
+
+    async fn all_pages(&self, path: &str) -> Result<Vec<Value>, ClientError> {
+        #[derive(serde::Deserialize)]
+        struct Page {
+            items: Vec<Value>,
+            next_cursor: Option<String>,
+        }
+        let (mut items, mut cursor) = (Vec::new(), None);
+        loop {
+            let after = cursor.map(|cursor: String| format!("&cursor={}", segment(&cursor))).unwrap_or_default();
+            let page: Page = self.get(&format!("{path}?limit={PAGE}{after}")).await?;
+            items.extend(page.items);
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => return Ok(items),
+            }
+        }
+    }
+
+    /// Tells whoever mistyped a pipeline's name which one was meant.
+    async fn of_pipeline<T>(&self, name: &str, answer: Result<T, ClientError>) -> Result<T, ClientError> {
+        if !answer.as_ref().is_err_and(ClientError::is_not_found) {
+            return answer;
+        }
+        let known = self.pipelines().await.unwrap_or_default();
+        let names = known.iter().filter_map(|pipeline| pipeline["name"].as_str());
+        let meant = nearest::of(name, names).map(str::to_owned);
+        Err(ClientError::NoPipeline { name: name.to_owned(), meant, known: known.len() })
+    }
+}
+
+/// The JSON of a list, in the API's own form.
+pub fn items(items: Vec<Value>) -> Value {
+    json!({ "items": items })
+}

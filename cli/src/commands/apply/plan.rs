@@ -1,0 +1,180 @@
+//! What applying a file would do, and everything that keeps it from being done.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::changes::{self, Change};
+use crate::{
+    client::{Client, ClientError, Target},
+    pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
+};
+
+/// What will be done, in this order.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Targets to allow.
+    pub(crate) targets: Vec<TargetPlan>,
+    /// Pipelines to create, change or keep.
+    pub(crate) pipelines: Vec<PipelinePlan>,
+    /// What keeps it from being done.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// A target to allow.
+#[derive(Debug)]
+pub(crate) struct TargetPlan {
+    /// Its name.
+    pub(crate) name: String,
+    /// What `POST /targets` takes.
+    pub(crate) body: Value,
+    /// The statement that creates its table, if one is to be created.
+    pub(crate) ddl: Option<String>,
+}
+
+/// A pipeline of the file.
+#[derive(Debug)]
+pub(crate) struct PipelinePlan {
+    /// Its name.
+    pub(crate) name: String,
+    /// What `POST /pipelines` takes.
+    pub(crate) body: Value,
+    /// What to do about it.
+    pub(crate) step: Step,
+}
+
+/// What to do about a pipeline.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Create,
+    Change { version: i64, changes: Vec<Change> },
+    Keep,
+}
+
+#[derive(Deserialize)]
+struct Whitelist {
+    items: Vec<Target>,
+}
+
+impl Plan {
+    /// Compares the file with what the API has, and has the API check what is new.
+    pub(crate) async fn make(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
+        let mut plan = Self::default();
+        let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
+        if names_targets {
+            let known: Whitelist =
+                serde_json::from_value(client.targets().await?).unwrap_or(Whitelist { items: vec![] });
+            let mut known = known.items.into_iter().map(|target| (target.target, target.key)).collect();
+            plan.add_targets(client, file, &mut known).await?;
+        }
+        for entry in &file.pipelines {
+            let allowed_here = entry.wanted.target.is_some()
+                || file.targets.iter().any(|target| target.wanted.target == entry.wanted.target_table);
+            plan.add_pipeline(client, entry, allowed_here).await?;
+        }
+        Ok(plan)
+    }
+
+    async fn add_targets(
+        &mut self,
+        client: &Client,
+        file: &PipelineFile,
+        known: &mut BTreeMap<String, Vec<String>>,
+    ) -> Result<(), ClientError> {
+        for entry in &file.targets {
+            let body = serde_json::to_value(&entry.wanted).unwrap_or_default();
+            let problem = |field: &str, message: String| entry.problem(field, message);
+            self.add_target(client, &entry.wanted.target, &entry.wanted.key, body, known, problem).await?;
+        }
+        for entry in &file.pipelines {
+            let Some(target) = &entry.wanted.target else { continue };
+            let mut body = json!({ "target": entry.wanted.target_table, "key": target.key });
+            if target.create && entry.wanted.tasks.len() > 1 {
+                let message = "a table is made from the columns of a query: with transforms, create it yourself";
+                self.problems.push(entry.problem("target.create", message));
+                continue;
+            }
+            if target.create {
+                body["create"] = json!({ "source_query": entry.wanted.reader().unwrap_or_default() });
+            }
+            let problem = |field: &str, message: String| entry.problem(field_of_pipeline(field), message);
+            self.add_target(client, &entry.wanted.target_table, &target.key, body, known, problem).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_target(
+        &mut self,
+        client: &Client,
+        name: &str,
+        key: &[String],
+        body: Value,
+        known: &mut BTreeMap<String, Vec<String>>,
+        problem: impl Fn(&str, String) -> Problem,
+    ) -> Result<(), ClientError> {
+        if let Some(allowed) = known.get(name) {
+            if allowed != key {
+                let message =
+                    format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
+                self.problems.push(problem("key", message));
+            }
+            return Ok(());
+        }
+        known.insert(name.to_owned(), key.to_vec());
+        match client.allow_target(&body, true).await {
+            Ok(answer) => {
+                let ddl = answer["ddl"].as_str().map(str::to_owned);
+                self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
+            }
+            Err(ClientError::Refused(refusal)) if refusal.status == 422 => {
+                self.problems.extend(found(refusal.errors, |field, message| problem(field, message)));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn add_pipeline(
+        &mut self,
+        client: &Client,
+        entry: &Entry<PipelineEntry>,
+        allowed_here: bool,
+    ) -> Result<(), ClientError> {
+        let (name, mut body) = (entry.wanted.name.clone(), entry.wanted.body());
+        let stored = client.find_pipeline(&name).await?;
+        let step = match &stored {
+            None => Step::Create,
+            Some(stored) => match changes::between(stored, &body) {
+                changes if changes.is_empty() => Step::Keep,
+                changes => {
+                    let forbidden = changes::forbidden(stored, &changes);
+                    self.problems.extend(forbidden.map(|(field, message)| entry.problem(&field, message)));
+                    Step::Change { version: stored["version"].as_i64().unwrap_or_default(), changes }
+                }
+            },
+        };
+        if !matches!(step, Step::Keep) {
+            if let (Some(stored), None) = (&stored, entry.wanted.enabled) {
+                body["enabled"] = stored["enabled"].clone();
+            }
+            let errors = client.validate(&body).await?;
+            let problems = found(errors, |field, message| entry.problem(field, message));
+            // A target that this very file allows is not there yet, or what keeps it away is reported with it.
+            let awaited = |problem: &Problem| allowed_here && problem.message.contains("not in the whitelist");
+            self.problems.extend(problems.into_iter().filter(|problem| !awaited(problem)));
+        }
+        self.pipelines.push(PipelinePlan { name, body, step });
+        Ok(())
+    }
+}
+
+/// Where a field of `POST /targets` stands in a pipeline.
+fn field_of_pipeline(field: &str) -> &str {
+    match field {
+        "key" => "target.key",
+        "create" => "target.create",
+        "create.source_query" => "source_query",
+        _ => "target_table",
+    }
+}

@@ -1,0 +1,119 @@
+//! A plan for people, coloured like a diff, and for programs.
+
+use serde_json::{Value, json};
+
+use super::{
+    changes::Change,
+    plan::{PipelinePlan, Plan, Step},
+};
+use crate::{
+    commands::objects,
+    output::{BAD, BOLD, DIM, GOOD, WARN, paint, printable},
+};
+
+/// What will be done, item by item.
+pub(super) fn plan(plan: &Plan) -> String {
+    let mut lines = Vec::new();
+    for target in &plan.targets {
+        let what = if target.ddl.is_some() { "target, created" } else { "target" };
+        lines.push(format!("{} {} {}", paint(GOOD, "+"), paint(BOLD, printable(&target.name)), paint(DIM, what)));
+        let ddl = target.ddl.iter().flat_map(|ddl| ddl.lines());
+        lines.extend(ddl.map(|line| paint(GOOD, format!("      {}", printable(line)))));
+    }
+    for one in &plan.pipelines {
+        lines.extend(pipeline(one));
+    }
+    lines.join("\n")
+}
+
+fn pipeline(pipeline: &PipelinePlan) -> Vec<String> {
+    let name = paint(BOLD, printable(&pipeline.name));
+    match &pipeline.step {
+        Step::Create => {
+            let fields = pipeline.body.as_object().into_iter().flatten();
+            let said = fields.filter(|(field, value)| *field != "name" && says_something(value));
+            let added = said.map(|(field, to)| Change { field: field.clone(), from: Value::Null, to: to.clone() });
+            let head = format!("{} {name}", paint(GOOD, "+"));
+            [head].into_iter().chain(added.flat_map(|change| difference(&change))).collect()
+        }
+        Step::Change { changes, .. } => {
+            let head = format!("{} {name}", paint(WARN, "~"));
+            [head].into_iter().chain(changes.iter().flat_map(difference)).collect()
+        }
+        Step::Keep => vec![format!("{} {name} {}", paint(DIM, "="), paint(DIM, "unchanged"))],
+    }
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// One field: on a line where both fit there, else line by line.
+fn difference(change: &Change) -> Vec<String> {
+    let (from, to) = (printable(&objects::text(&change.from)), printable(&objects::text(&change.to)));
+    let field = &change.field;
+    if from.contains('\n') || to.contains('\n') || from.len() + to.len() > 60 {
+        let head = format!("      {field}:");
+        return [head].into_iter().chain(line_by_line(&from, &to)).collect();
+    }
+    match (says_something(&change.from), says_something(&change.to)) {
+        (false, _) => vec![format!("      {field}: {}", paint(GOOD, to))],
+        (true, false) => vec![format!("      {field}: {} → {}", paint(BAD, from), paint(DIM, "nothing"))],
+        (true, true) => vec![format!("      {field}: {} → {}", paint(BAD, from), paint(GOOD, to))],
+    }
+}
+
+/// The lines in between what both begin and end with.
+fn line_by_line(from: &str, to: &str) -> Vec<String> {
+    let (from, to): (Vec<_>, Vec<_>) = (from.lines().collect(), to.lines().collect());
+    let before = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let rest = from.len().min(to.len()) - before;
+    let after = from.iter().rev().zip(to.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let same = |line: &&str| paint(DIM, format!("          {line}"));
+    let mut lines: Vec<_> = from[before.saturating_sub(1)..before].iter().map(same).collect();
+    lines.extend(from[before..from.len() - after].iter().map(|line| paint(BAD, format!("        - {line}"))));
+    lines.extend(to[before..to.len() - after].iter().map(|line| paint(GOOD, format!("        + {line}"))));
+    lines.extend(from[from.len() - after..].iter().take(1).map(same));
+    lines
+}
+
+/// The last line.
+pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
+    let count = |wanted: fn(&Step) -> bool| plan.pipelines.iter().filter(|one| wanted(&one.step)).count();
+    let created = count(|step| matches!(step, Step::Create));
+    let changed = count(|step| matches!(step, Step::Change { .. }));
+    let kept = count(|step| matches!(step, Step::Keep));
+    let targets = match plan.targets.len() {
+        0 => String::new(),
+        some => format!("{some} targets, "),
+    };
+    let told = format!("{targets}{created} created, {changed} changed, {kept} unchanged");
+    if dry_run {
+        paint(DIM, format!("dry run, nothing was written; it would be: {told}"))
+    } else {
+        format!("applied: {told}")
+    }
+}
+
+/// The plan for programs.
+pub(super) fn json(plan: &Plan, dry_run: bool) -> Value {
+    let targets =
+        plan.targets.iter().map(|target| json!({ "target": target.name, "action": "create", "ddl": target.ddl }));
+    let pipelines = plan.pipelines.iter().map(|pipeline| {
+        let (action, changes) = match &pipeline.step {
+            Step::Create => ("create", &[][..]),
+            Step::Change { changes, .. } => ("change", &changes[..]),
+            Step::Keep => ("keep", &[][..]),
+        };
+        let changes =
+            changes.iter().map(|change| json!({ "field": change.field, "from": change.from, "to": change.to }));
+        json!({ "name": pipeline.name, "action": action, "changes": changes.collect::<Vec<_>>() })
+    });
+    json!({ "dry_run": dry_run, "targets": targets.collect::<Vec<_>>(), "pipelines": pipelines.collect::<Vec<_>>() })
+}

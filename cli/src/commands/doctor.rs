@@ -1,0 +1,54 @@
+//! `vitrina doctor`: looks at everything that a deployment needs, and says how to fix what is wrong.
+
+mod api;
+mod check;
+mod database;
+mod elasticsearch;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use vitrina_shared::{
+    config::{ElasticsearchConfig, Env, OptionalDatabaseConfig, SourceConfig},
+    process::Failure,
+};
+
+use self::check::{Check, Report};
+use crate::{client::Connection, embedded_postgres, output::Format};
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Where the embedded PostgreSQL lives, if DATABASE_URL is not set
+    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
+    data_dir: PathBuf,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
+}
+
+type Settings = (OptionalDatabaseConfig, SourceConfig, ElasticsearchConfig);
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let (database, source, elasticsearch): Settings = Env::from_process().read()?;
+    let mut report = Report::default();
+    let url = match database.url {
+        Some(url) => Some(url),
+        None => match embedded_postgres::running(&options.data_dir)? {
+            Some(running) => Some(running.app_url.parse()?),
+            None => None,
+        },
+    };
+    match url {
+        Some(url) => database::examine(&url, &source, &mut report).await,
+        None => report.add(Check::skipped(
+            "database",
+            format!("DATABASE_URL is not set, and no PostgreSQL of ours runs in {}", options.data_dir.display()),
+        )),
+    }
+    api::examine(&options.server, &mut report).await;
+    elasticsearch::examine(&elasticsearch, &mut report).await;
+    report.show(options.format);
+    report.judge()
+}

@@ -1,0 +1,164 @@
+//! The database: reachable, new enough, migrated, with the rights that the services need, and with working notifications.
+
+use std::time::Duration;
+
+use sqlx::{ConnectOptions, Connection, PgConnection, postgres::PgListener};
+use tokio::time::timeout;
+use uuid::Uuid;
+use vitrina_shared::{
+    config::{DatabaseUrl, SourceConfig},
+    database, migrate,
+    store::server,
+};
+
+use super::check::{Check, Report};
+
+/// The oldest major version that we work with.
+const OLDEST: i32 = 14;
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
+
+pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &mut Report) {
+    let options = database::session(url.connect_options(), "vitrina-doctor");
+    let connected = timeout(ANSWERS_WITHIN, options.connect()).await;
+    let mut connection = match connected {
+        Ok(Ok(connection)) => connection,
+        Ok(Err(error)) => {
+            return report.add(Check::wrong("database", format!("{url} refuses: {error}"), advice(&error)));
+        }
+        Err(_) => {
+            let detail = format!("{url} did not answer within {} s", ANSWERS_WITHIN.as_secs());
+            return report.add(Check::wrong("database", detail, "check host, port and firewall in DATABASE_URL"));
+        }
+    };
+    if let Err(error) = look(&mut connection, url, source, report).await {
+        report.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
+    }
+    // It was only for looking.
+    let _ = connection.close().await;
+}
+
+fn advice(error: &sqlx::Error) -> &'static str {
+    let code = error.as_database_error().and_then(|error| error.code());
+    match code.as_deref() {
+        Some("28P01" | "28000") => "check user and password in DATABASE_URL",
+        Some("3D000") => "create the database, or correct its name in DATABASE_URL",
+        Some("53300") => "the server has no free connection: raise max_connections, or lower VITRINA_DB_CONNECTIONS",
+        Some("57P03") => "the server is starting or stopping: try again in a moment",
+        _ => "start the server, or correct DATABASE_URL",
+    }
+}
+
+async fn look(
+    connection: &mut PgConnection,
+    url: &DatabaseUrl,
+    source: &SourceConfig,
+    report: &mut Report,
+) -> sqlx::Result<()> {
+    let found = server::server(connection).await?;
+    report.add(Check::good("database", format!("PostgreSQL {} answers at {url}", found.version)));
+    if found.version_number / 10_000 < OLDEST {
+        let detail = format!("PostgreSQL {} is too old", found.version);
+        report.add(Check::wrong("version", detail, format!("upgrade the server to {OLDEST} or newer")));
+    }
+    if found.is_standby {
+        report.add(Check::wrong("server", "it is a standby and takes no writes", "give the primary in DATABASE_URL"));
+    }
+    if migrations(connection, report).await? {
+        rights(connection, &found, report).await?;
+        sources(connection, source, report).await?;
+    }
+    notifications(connection, url, report).await;
+    report.add(match (found.prepared, found.max_prepared) {
+        (0, 0) => Check::good("prepared", "prepared transactions are off"),
+        (0, most) => Check::good("prepared", format!("up to {most} prepared transactions, none is waiting")),
+        (some, _) => Check::note(
+            "prepared",
+            format!("{some} prepared transactions are waiting; incremental runs read nothing newer than they are"),
+            "commit or roll them back: select gid, prepared from pg_prepared_xacts",
+        ),
+    });
+    Ok(())
+}
+
+/// Whether the tables are those that this program knows.
+async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<bool> {
+    let standing = migrate::standing(connection).await?;
+    report.add(match (standing.newer, standing.missing) {
+        (Some(newest), _) => Check::wrong(
+            "migrations",
+            format!("the database is at version {newest}, which this program does not know"),
+            format!("use the newer Vitrina that migrated it; this one is {}", env!("CARGO_PKG_VERSION")),
+        ),
+        (None, 0) => Check::good("migrations", format!("all {} are applied", standing.applied)),
+        (None, missing) if standing.applied == 0 => {
+            Check::wrong("migrations", format!("none of {missing} is applied"), MIGRATE)
+        }
+        (None, missing) => Check::wrong("migrations", format!("{missing} are not applied yet"), MIGRATE),
+    });
+    Ok(standing.newer.is_none() && standing.missing == 0)
+}
+
+async fn rights(connection: &mut PgConnection, found: &server::Server, report: &mut Report) -> sqlx::Result<()> {
+    let (account, roles) = (&found.account, server::roles(connection).await?);
+    let lacking: Vec<_> = ["vitrina_mart", "vitrina_query"]
+        .into_iter()
+        .filter(|wanted| !roles.iter().any(|(role, ours)| role == wanted && *ours))
+        .collect();
+    let unreachable = server::tables_out_of_reach(connection).await?;
+    report.add(if !lacking.is_empty() {
+        let detail = format!("{account} is no member of {}", lacking.join(", "));
+        Check::wrong("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
+    } else if !unreachable.is_empty() {
+        Check::wrong("rights", format!("{account} may not use {}", unreachable.join(", ")), MIGRATE)
+    } else {
+        Check::good("rights", format!("{account} may work with our tables, read the sources and write the marts"))
+    });
+    report.add(if server::sees_other_sessions(connection).await? {
+        Check::good("horizon", "open transactions of others are visible (pg_read_all_stats)")
+    } else {
+        let detail = format!("{account} does not see open transactions of others; rows that commit late may be missed");
+        Check::wrong("horizon", detail, format!("grant pg_read_all_stats to {account}"))
+    });
+    Ok(())
+}
+
+async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &mut Report) -> sqlx::Result<()> {
+    for found in server::sources(connection, &source.schemas).await? {
+        let name = format!("source {}", found.schema);
+        report.add(if !found.exists {
+            let fix = "correct VITRINA_SOURCE_SCHEMAS, or fill a demo with `vitrina cinema`";
+            Check::note(&name, "there is no such schema", fix)
+        } else if !found.unreadable.is_empty() {
+            let detail = format!("queries may not read {}", found.unreadable.join(", "));
+            Check::wrong(&name, detail, format!("{MIGRATE}: it grants the right to read them"))
+        } else {
+            Check::good(&name, format!("{} tables, all readable", found.tables))
+        });
+    }
+    Ok(())
+}
+
+/// One notification there and back.
+async fn notifications(connection: &mut PgConnection, url: &DatabaseUrl, report: &mut Report) {
+    let began = std::time::Instant::now();
+    let came = timeout(ANSWERS_WITHIN, round_trip(connection, url)).await;
+    report.add(match came {
+        Ok(Ok(())) => Check::good("notify", format!("LISTEN and NOTIFY work ({} ms)", began.elapsed().as_millis())),
+        Ok(Err(error)) => Check::wrong("notify", format!("LISTEN failed: {error}"), DIRECT),
+        Err(_) => Check::wrong("notify", "a notification did not come back", DIRECT),
+    });
+}
+
+const DIRECT: &str = "connect to the server itself: a pooler in transaction mode loses notifications";
+
+async fn round_trip(connection: &mut PgConnection, url: &DatabaseUrl) -> sqlx::Result<()> {
+    let channel = format!("vitrina_doctor_{}", Uuid::new_v4().simple());
+    let options = database::session(url.connect_options(), "vitrina-doctor");
+    let pool = sqlx::postgres::PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+    let mut listener = PgListener::connect_with(&pool).await?;
+    listener.listen(&channel).await?;
+    sqlx::query("select pg_notify($1, '')").bind(&channel).execute(connection).await?;
+    listener.recv().await?;
+    Ok(())
+}

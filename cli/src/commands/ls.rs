@@ -1,0 +1,66 @@
+//! `vitrina ls`.
+
+use clap::Args;
+use serde::Deserialize;
+use vitrina_shared::{
+    domain::{NamedEnum, Status},
+    process::Failure,
+};
+
+use crate::{
+    client::{Connection, Pipeline, items},
+    output::{Cell, DIM, Format, Table, status},
+};
+
+/// Options of `ls`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Only those with this status
+    #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(statuses()))]
+    status: Option<String>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
+}
+
+fn statuses() -> impl Iterator<Item = &'static str> {
+    Status::VALUES.iter().map(|status| status.name())
+}
+
+#[derive(Deserialize)]
+struct List {
+    items: Vec<Pipeline>,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let mut found = options.server.client()?.pipelines().await?;
+    if let Some(wanted) = &options.status {
+        found.retain(|pipeline| pipeline["status"].as_str() == Some(wanted));
+    }
+    options.format.show(items(found), |list: List| {
+        if list.items.is_empty() {
+            return "no pipelines; `vitrina apply -f FILE.yaml` creates some".to_owned();
+        }
+        let mut table = Table::new(&["name", "status", "mode", "target", "description"]);
+        for pipeline in &list.items {
+            table.row(row(pipeline));
+        }
+        table.render()
+    })
+}
+
+fn row(pipeline: &Pipeline) -> [Cell; 5] {
+    let stands = if pipeline.enabled {
+        Cell::styled(&pipeline.status, status(&pipeline.status))
+    } else {
+        Cell::styled(format!("{} (disabled)", pipeline.status), DIM)
+    };
+    [
+        (&pipeline.name).into(),
+        stands,
+        (&pipeline.mode).into(),
+        (&pipeline.target_table).into(),
+        Cell::styled(&pipeline.description, DIM),
+    ]
+}

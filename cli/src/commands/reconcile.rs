@@ -1,0 +1,156 @@
+//! `vitrina reconcile`.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use vitrina_shared::process::Failure;
+
+use super::objects;
+use crate::{
+    client::Connection,
+    output::{BAD, Format, GOOD, Table, duration, paint, thousands},
+};
+
+/// Options of `reconcile`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name or id of a pipeline
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// How closely to look
+    #[arg(long, value_enum, default_value_t = Depth::Counts)]
+    depth: Depth,
+    /// Write exactly the rows that are missing or different; in mode `full` also remove what is extra
+    #[arg(long)]
+    repair: bool,
+    /// Also remove what is extra in a mart of mode `incremental`
+    #[arg(long, requires = "repair")]
+    remove_extra: bool,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
+}
+
+/// How closely to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Depth {
+    /// Numbers of rows, and the range of a control column
+    Counts,
+    /// Also which keys are missing or extra
+    Keys,
+    /// Also every value of every row
+    Rows,
+}
+
+/// What a worker found.
+#[derive(Debug, Deserialize)]
+struct Reconciliation {
+    source_rows: i64,
+    target_rows: i64,
+    #[serde(default)]
+    missing: Option<i64>,
+    #[serde(default)]
+    extra: Option<i64>,
+    #[serde(default)]
+    different: Option<i64>,
+    #[serde(default)]
+    in_flight: i64,
+    repaired: Option<Repaired>,
+    control_column: Option<String>,
+    source_min: Option<Value>,
+    source_max: Option<Value>,
+    target_min: Option<Value>,
+    target_max: Option<Value>,
+    verdict: String,
+    #[serde(default)]
+    sample: Vec<Difference>,
+    took_ms: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Repaired {
+    written: i64,
+    removed: i64,
+}
+
+/// A row that differs.
+#[derive(Debug, Deserialize)]
+struct Difference {
+    kind: String,
+    key: BTreeMap<String, Value>,
+    #[serde(default)]
+    columns: BTreeMap<String, Values>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Values {
+    source: Option<String>,
+    target: Option<String>,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.server.client()?;
+    let depth = options.depth.to_possible_value().map(|value| value.get_name().to_owned());
+    let mut body = json!({ "depth": depth });
+    if options.repair {
+        body["repair"] = if options.remove_extra { "all".into() } else { true.into() };
+    }
+    let answer = client.report(&options.name, "reconcile", &body).await?;
+    let matches = answer["verdict"] == "match";
+    options.format.show(answer, |found: Reconciliation| text(&options.name, &found))?;
+    if matches { Ok(()) } else { Err(format!("`{}` differs from its source", options.name).into()) }
+}
+
+fn text(name: &str, found: &Reconciliation) -> String {
+    let mut table = Table::new(&["", ">source", ">mart"]);
+    table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
+    if let Some(column) = &found.control_column {
+        let shown = |value: &Option<Value>| value.as_ref().map(objects::text).unwrap_or_default();
+        let range =
+            [("least", &found.source_min, &found.target_min), ("greatest", &found.source_max, &found.target_max)];
+        for (which, source, target) in range {
+            table.row([format!("{which} {column}").into(), shown(source).into(), shown(target).into()]);
+        }
+    }
+    let mut lines = vec![table.render()];
+    for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
+        if let Some(rows) = rows.filter(|rows| *rows > 0) {
+            lines.push(format!("{what}: {} rows", thousands(rows)));
+        }
+    }
+    if found.in_flight > 0 {
+        lines.push(format!("in flight: {} rows, which the next run brings", thousands(found.in_flight)));
+    }
+    if !found.sample.is_empty() {
+        lines.push(sample(&found.sample));
+    }
+    if let Some(Repaired { written, removed }) = &found.repaired {
+        lines.push(format!("repaired: {} rows written, {} removed", thousands(*written), thousands(*removed)));
+    }
+    lines.push(verdict(name, found));
+    lines.join("\n")
+}
+
+fn sample(differences: &[Difference]) -> String {
+    let mut table = Table::new(&["kind", "key", "source → mart"]);
+    for one in differences {
+        let key: Vec<_> = one.key.iter().map(|(name, value)| format!("{name}={}", objects::text(value))).collect();
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+        let columns = one.columns.iter();
+        let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
+        table.row([(&one.kind).into(), key.join(", ").into(), columns.collect::<Vec<_>>().join("; ").into()]);
+    }
+    table.render()
+}
+
+fn verdict(name: &str, found: &Reconciliation) -> String {
+    let took = duration(found.took_ms);
+    if found.verdict == "match" {
+        paint(GOOD, format!("`{name}` equals its source ({took})"))
+    } else {
+        paint(BAD, format!("`{name}` differs from its source ({took})"))
+    }
+}

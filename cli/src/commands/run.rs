@@ -1,0 +1,138 @@
+//! `vitrina run`, and waiting for a run.
+
+use clap::Args;
+use serde_json::Value;
+use vitrina_shared::process::Failure;
+
+use crate::{
+    bars::Bars,
+    client::{Client, ClientError, Connection, Events, RequestedRun, Run},
+    follow::Follow,
+    output::{self, BAD, Format, GOOD, duration, paint, printable, thousands},
+};
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name or id of a pipeline
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Repeating the command with the same key finds the same run and starts nothing
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    server: Connection,
+}
+
+/// Whether and how to wait for a run.
+#[derive(Debug, Args)]
+pub struct Waiting {
+    /// Wait for the run's end, and show how far it is
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Waiting {
+    /// The events of the pipeline, if they are needed. Opened before the run is requested, so that none is missed.
+    pub(super) async fn events(&self, client: &Client, name: &str) -> Result<Option<Events>, ClientError> {
+        if self.wait { client.follow(Some(name)).await.map(Some) } else { Ok(None) }
+    }
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.server.client()?;
+    let events = options.waiting.events(&client, &options.name).await?;
+    let requested = client.request_run(&options.name, options.idempotency_key.as_deref()).await?;
+    attend(&client, &options.name, &requested, events, &options.waiting).await
+}
+
+/// Tells what was requested; with `events`, waits for its end.
+pub(super) async fn attend(
+    client: &Client,
+    name: &str,
+    requested: &RequestedRun,
+    events: Option<Events>,
+    waiting: &Waiting,
+) -> Result<(), Failure> {
+    let Some(events) = events else {
+        return if waiting.format.json {
+            output::json(&serde_json::to_value(requested)?);
+            Ok(())
+        } else {
+            output::line(told(name, requested));
+            Ok(())
+        };
+    };
+    let run = wait(client, name, requested, events, waiting.format.json).await?;
+    if waiting.format.json {
+        output::json(&client.run::<Value>(&run.id).await?);
+    } else {
+        output::line(summary(&run));
+    }
+    judge(&run)
+}
+
+fn told(name: &str, requested: &RequestedRun) -> String {
+    let what = if requested.already_active { "is under way already" } else { "is requested" };
+    let name = printable(name);
+    format!("run {} of `{name}` {what}; `vitrina run {name} --wait` waits for it", requested.run_id)
+}
+
+async fn wait(
+    client: &Client,
+    name: &str,
+    requested: &RequestedRun,
+    events: Events,
+    silent: bool,
+) -> Result<Run, Failure> {
+    let mut bars = Bars::new([name], silent);
+    let follow = Follow::new(client, &mut bars, vec![requested.run_id.clone()]);
+    let left_alone = format!(
+        "stopped waiting; the run of `{name}` goes on: `vitrina run {name} --wait` waits again, `vitrina cancel {name}` \
+         ends it"
+    );
+    let followed = tokio::select! {
+        ended = follow.until_all_end(events) => ended.map_err(|error| Failure::from(format!("{error}\nthe run goes on without us"))),
+        _ = tokio::signal::ctrl_c() => Err(left_alone.into()),
+    };
+    if followed.is_err() {
+        bars.abandon();
+    }
+    followed?.pop().ok_or_else(|| "the run is not to be found".into())
+}
+
+/// What a run did.
+fn summary(run: &Run) -> String {
+    let took = run.duration_ms.map(duration).unwrap_or_default();
+    let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
+    let (read, written) = (thousands(run.rows_read), thousands(run.rows_written));
+    let rejected =
+        if run.rows_rejected > 0 { format!(", {} rejected", thousands(run.rows_rejected)) } else { String::new() };
+    let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
+    let repeated = if run.attempts > 0 { format!(", {} failed attempts", run.attempts) } else { String::new() };
+    let mut text = format!(
+        "{} {}: {read} rows read, {written} written{rejected} in {took}{speed}, {batches}{repeated}",
+        if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
+        printable(&run.pipeline),
+    );
+    if let Some(checkpoint) = &run.checkpoint_to {
+        let id = checkpoint.id.as_deref().unwrap_or_default();
+        text.push_str(&format!("\n  checkpoint {} {}", printable(&checkpoint.key), printable(id)));
+    }
+    text
+}
+
+fn judge(run: &Run) -> Result<(), Failure> {
+    match run.status.as_str() {
+        "SUCCESS" => Ok(()),
+        "FAILED" => {
+            let reason = run.error.as_deref().map_or_else(|| "no reason is known".to_owned(), printable);
+            Err(format!("the run of `{}` failed: {reason}", run.pipeline).into())
+        }
+        _ => Err(format!("the run of `{}` was cancelled", run.pipeline).into()),
+    }
+}

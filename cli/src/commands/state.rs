@@ -1,0 +1,41 @@
+//! `vitrina state`.
+
+use clap::Args;
+use vitrina_shared::process::Failure;
+
+use crate::{
+    client::{Connection, State},
+    output::{DIM, Format, paint, printable, time},
+};
+
+/// Options of `state`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name or id of a pipeline
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
+}
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let found = options.server.client()?.state(&options.name).await?;
+    options.format.show(found, |state: State| text(&state))
+}
+
+fn text(state: &State) -> String {
+    let Some(checkpoint) = &state.checkpoint else {
+        return "no checkpoint: its next run begins at the beginning".to_owned();
+    };
+    let field = |name: &str, value: String| format!("{} {value}", paint(DIM, format!("{name:<8}")));
+    let mut lines = vec![
+        field("key", printable(&checkpoint.key)),
+        field("id", checkpoint.id.as_deref().map(printable).unwrap_or_default()),
+        field("run", state.run_id.clone().unwrap_or_default()),
+    ];
+    lines.extend(state.batch.map(|batch| field("batch", batch.to_string())));
+    lines.extend(state.updated_at.map(|at| field("written", format!("{} UTC", time(at)))));
+    lines.join("\n")
+}

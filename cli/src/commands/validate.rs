@@ -1,0 +1,78 @@
+//! `vitrina validate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use vitrina_shared::process::Failure;
+
+use super::apply::Plan;
+use crate::{
+    client::{Client, Connection, FieldError},
+    output::{self, Format, GOOD, paint},
+    pipeline_file::{PipelineFile, report},
+};
+
+/// Options of `validate`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name or id of a pipeline
+    #[arg(value_name = "NAME", required_unless_present = "file", conflicts_with = "file")]
+    name: Option<String>,
+    /// A file for `vitrina apply`, `-` for standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
+}
+
+/// What the API adds to a pipeline and does not take back.
+const ADDED: [&str; 5] = ["id", "status", "version", "created_at", "updated_at"];
+
+pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.server.client()?;
+    match (&options.file, &options.name) {
+        (Some(path), _) => of_file(&client, &PipelineFile::open(path)?, options.format).await,
+        (None, Some(name)) => of_pipeline(&client, name, options.format).await,
+        (None, None) => Ok(()),
+    }
+}
+
+async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result<(), Failure> {
+    let plan = Plan::make(client, file).await?;
+    if format.json {
+        let found = plan
+            .problems
+            .iter()
+            .map(|one| json!({ "field": one.about, "message": one.message, "at": one.place.to_string() }));
+        output::json(&json!({ "problems": found.collect::<Vec<_>>() }));
+    }
+    if !plan.problems.is_empty() {
+        return Err(report(&file.name, &plan.problems).into());
+    }
+    if !format.json {
+        output::line(paint(GOOD, format!("{} has no problems", file.name)));
+    }
+    Ok(())
+}
+
+async fn of_pipeline(client: &Client, name: &str, format: Format) -> Result<(), Failure> {
+    let mut stored = client.pipeline(name).await?;
+    if let Value::Object(fields) = &mut stored {
+        fields.retain(|field, _| !ADDED.contains(&field.as_str()));
+    }
+    let problems = client.validate(&stored).await?;
+    if format.json {
+        output::json(&json!({ "problems": problems }));
+    } else if problems.is_empty() {
+        output::line(paint(GOOD, format!("`{name}` has no problems")));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(sentence(name, &problems).into()) }
+}
+
+fn sentence(name: &str, problems: &[FieldError]) -> String {
+    let lines = problems.iter().map(|one| format!("\n  {}: {}", one.field, one.message));
+    format!("`{name}` would not run:{}", lines.collect::<String>())
+}

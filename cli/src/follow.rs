@@ -1,0 +1,88 @@
+//! Following runs to their end: by events, which are quick, with a slow look now and then, which is sure.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::{
+    bars::Bars,
+    client::{Client, ClientError, Event, Events, Run},
+};
+
+/// Even if every event were lost, the end of a run is seen this soon.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Runs on their way, and where they are shown: the bar of the same place.
+pub struct Follow<'a> {
+    client: &'a Client,
+    bars: &'a mut Bars,
+    ids: Vec<String>,
+    ended: Vec<Option<Run>>,
+}
+
+impl<'a> Follow<'a> {
+    /// Follows runs, by id.
+    pub fn new(client: &'a Client, bars: &'a mut Bars, ids: Vec<String>) -> Self {
+        let ended = vec![None; ids.len()];
+        Self { client, bars, ids, ended }
+    }
+
+    /// Returns the runs as they ended. `events` were opened before the runs were requested, so that none is missed.
+    pub async fn until_all_end(mut self, mut events: Events) -> Result<Vec<Run>, ClientError> {
+        let mut net = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
+        net.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.look_at_all().await?;
+        while self.ended.iter().any(Option::is_none) {
+            tokio::select! {
+                event = events.next() => self.take(event?).await?,
+                _ = net.tick() => self.look_at_all().await?,
+            }
+        }
+        Ok(self.ended.into_iter().flatten().collect())
+    }
+
+    async fn take(&mut self, event: Option<Event>) -> Result<(), ClientError> {
+        match event {
+            Some(Event::Progress(progress, _)) => {
+                if let Some(place) = self.place(&progress.run_id) {
+                    self.bars.progress(place, &progress);
+                }
+            }
+            Some(Event::Transition(transition, _)) => {
+                if let Some(place) = transition.run_id.and_then(|run| self.place(&run)) {
+                    self.look(place).await?;
+                }
+            }
+            Some(Event::Lost(_)) => self.bars.lost(),
+            Some(Event::Back) | None => self.look_at_all().await?,
+        }
+        Ok(())
+    }
+
+    fn place(&self, run: &str) -> Option<usize> {
+        self.ids.iter().position(|id| id == run).filter(|place| self.ended[*place].is_none())
+    }
+
+    async fn look_at_all(&mut self) -> Result<(), ClientError> {
+        for place in 0..self.ids.len() {
+            if self.ended[place].is_none() {
+                self.look(place).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look(&mut self, place: usize) -> Result<(), ClientError> {
+        match self.client.run::<Run>(&self.ids[place]).await {
+            Ok(run) if run.is_over() => {
+                self.bars.end(place, &run);
+                self.ended[place] = Some(run);
+            }
+            Ok(run) => self.bars.stand(place, &run),
+            // The stream of events notices too, and decides when to give up.
+            Err(error) if error.is_passing() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

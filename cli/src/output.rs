@@ -1,0 +1,80 @@
+//! What is shown: text for people, JSON for programs.
+//!
+//! Colours are written always and taken out again by `anstream` where nobody would see them: in a pipe, with `NO_COLOR`,
+//! on a dumb terminal.
+
+mod style;
+mod table;
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+
+pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, duration, paint, printable, status, thousands, time};
+pub use table::{Cell, Table};
+
+use vitrina_shared::process::Failure;
+
+/// How to show what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
+pub struct Format {
+    /// Print JSON, as the API wrote it
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Format {
+    /// Shows JSON as it is, or what `text` makes of it.
+    pub fn show<T: serde::de::DeserializeOwned>(
+        self,
+        answer: Value,
+        text: impl FnOnce(T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            json(&answer);
+        } else {
+            line(text(
+                serde_json::from_value(answer).map_err(|error| format!("the API's answer is strange: {error}"))?,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Prints a line, or several. A reader that went away (`| head`) is no reason to fail.
+pub fn line(text: impl AsRef<str>) {
+    let _ = try_line(text);
+}
+
+/// Prints a line, and tells whether anybody still reads.
+pub fn try_line(text: impl AsRef<str>) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{}", text.as_ref().trim_end_matches('\n'))?;
+    out.flush()
+}
+
+/// Says something beside the result, on standard error.
+pub fn note(text: impl AsRef<str>) {
+    let _ = writeln!(anstream::stderr().lock(), "{}", text.as_ref());
+}
+
+/// Prints JSON: on lines for eyes, on one line for programs.
+pub fn json(value: &Value) {
+    let text = if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() };
+    line(text);
+}
+
+/// Whether both streams are seen by a person.
+pub fn is_interactive() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
+/// How wide the terminal is; none where there is no terminal.
+pub fn width() -> Option<usize> {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
+}

@@ -1,0 +1,92 @@
+//! Colours, numbers and times as people read them.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use chrono::{DateTime, Utc};
+
+/// Done, equal, ready.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Failed, different, missing.
+pub const BAD: Style = AnsiColor::Red.on_default();
+/// Worth a look.
+pub const WARN: Style = AnsiColor::Yellow.on_default();
+/// Under way.
+pub const NOTE: Style = AnsiColor::Cyan.on_default();
+/// Beside the point.
+pub const DIM: Style = Style::new().dimmed();
+/// The point.
+pub const BOLD: Style = Style::new().bold();
+
+/// The text in that style.
+pub fn paint(style: Style, text: impl AsRef<str>) -> String {
+    format!("{style}{}{style:#}", text.as_ref())
+}
+
+/// The style of a status of a pipeline or a run.
+pub fn status(status: &str) -> Style {
+    match status {
+        "IDLE" | "SUCCESS" => GOOD,
+        "FAILED" => BAD,
+        "PAUSED" | "PAUSE_REQUESTED" | "CANCELLED" => WARN,
+        _ => NOTE,
+    }
+}
+
+/// Text from elsewhere without characters that would steer the terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// A number in groups: `20,000`.
+pub fn thousands(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = if number < 0 { "-".to_owned() } else { String::new() };
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time in UTC, to the second.
+pub fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Milliseconds as a person says them: `96 ms`, `4.3 s`, `2 min 5 s`, `3 h 20 min`.
+pub fn duration(milliseconds: i64) -> String {
+    let mut text = String::new();
+    let seconds = milliseconds / 1000;
+    let _ = match milliseconds {
+        ..1_000 => write!(text, "{} ms", milliseconds.max(0)),
+        1_000..60_000 => write!(text, "{:.1} s", milliseconds as f64 / 1000.0),
+        60_000..3_600_000 => write!(text, "{} min {} s", seconds / 60, seconds % 60),
+        _ => write!(text, "{} h {} min", seconds / 3600, seconds / 60 % 60),
+    };
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let shown: Vec<_> = [0, 999, 1000, 34_500, 1_234_567, -1000].into_iter().map(thousands).collect();
+        assert_eq!(shown, ["0", "999", "1,000", "34,500", "1,234,567", "-1,000"]);
+    }
+
+    #[test]
+    fn durations_are_said_as_people_say_them() {
+        let shown: Vec<_> = [96, 4_273, 125_000, 12_000_000].into_iter().map(duration).collect();
+        assert_eq!(shown, ["96 ms", "4.3 s", "2 min 5 s", "3 h 20 min"]);
+    }
+
+    #[test]
+    fn foreign_text_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\tc"), "a\u{fffd}[2Jb\tc");
+    }
+}

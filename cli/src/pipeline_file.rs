@@ -1,0 +1,151 @@
+//! Pipelines and targets as a file has them: YAML, one document or several.
+//!
+//! text → `yaml` (a tree that knows its places) → `check` (against the schema, all problems at once) → `entries` (typed).
+//! The schema is generated from the types of `entries`, so that the three agree.
+
+mod check;
+mod entries;
+mod yaml;
+
+use std::{fmt, path::Path};
+
+use serde_json::Value;
+use vitrina_shared::process::Failure;
+
+pub use entries::{NewTarget, PipelineEntry, TargetEntry, schema};
+pub use yaml::Place;
+
+use self::entries::Document;
+use self::yaml::Node;
+use crate::client::FieldError;
+
+/// Everything that a file asks for.
+#[derive(Debug)]
+pub struct PipelineFile {
+    /// What the file is called.
+    pub name: String,
+    /// The targets, in the order of the file.
+    pub targets: Vec<Entry<TargetEntry>>,
+    /// The pipelines, in the order of the file.
+    pub pipelines: Vec<Entry<PipelineEntry>>,
+}
+
+/// One entry, and where it stands.
+#[derive(Debug)]
+pub struct Entry<T> {
+    /// What it asks for.
+    pub wanted: T,
+    node: Node,
+}
+
+/// Something wrong in a file, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What it is about: a pipeline, a target, a field.
+    pub about: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl PipelineFile {
+    /// Reads a file, or standard input where it is called `-`.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let (name, text) = if path == Path::new("-") {
+            ("standard input".to_owned(), std::io::read_to_string(std::io::stdin()))
+        } else {
+            (path.display().to_string(), std::fs::read_to_string(path))
+        };
+        let text = text.map_err(|error| format!("{name} cannot be read: {error}"))?;
+        Self::parse(&name, &text).map_err(|problems| report(&name, &problems).into())
+    }
+
+    /// Reads a file's text. All problems come at once.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
+        let documents = yaml::parse(text).map_err(|problem| vec![problem])?;
+        let problems: Vec<_> = documents.iter().flat_map(check::problems).collect();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let mut file = Self { name: name.to_owned(), targets: Vec::new(), pipelines: Vec::new() };
+        for node in documents.iter().filter(|node| !node.is_null()) {
+            file.add(node).map_err(|problem| vec![problem])?;
+        }
+        let twice = file.named_twice();
+        if twice.is_empty() { Ok(file) } else { Err(twice) }
+    }
+
+    fn add(&mut self, node: &Node) -> Result<(), Problem> {
+        // What the schema cannot say, serde does: numbers that are too large, for instance.
+        let document: Document = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
+            let field = error.path().to_string();
+            Problem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
+        })?;
+        let entry =
+            |field: &str, at: usize| node.child(field).and_then(|list| list.item(at)).cloned().unwrap_or_default();
+        let targets = document.targets.into_iter().enumerate();
+        self.targets.extend(targets.map(|(at, wanted)| Entry { wanted, node: entry("targets", at) }));
+        let pipelines = document.pipelines.into_iter().enumerate();
+        self.pipelines.extend(pipelines.map(|(at, wanted)| Entry { wanted, node: entry("pipelines", at) }));
+        Ok(())
+    }
+
+    fn named_twice(&self) -> Vec<Problem> {
+        let named = |entry: &Entry<PipelineEntry>| entry.wanted.name.clone();
+        let again = self
+            .pipelines
+            .iter()
+            .enumerate()
+            .filter(|(at, entry)| self.pipelines[..*at].iter().any(|before| named(before) == named(entry)));
+        again.map(|(_, entry)| entry.problem("name", "another pipeline of this file has the same name")).collect()
+    }
+}
+
+impl Entry<PipelineEntry> {
+    /// Something that is wrong with a field of it.
+    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
+        let about = about("pipeline", &self.wanted.name, field);
+        Problem { place: self.node.place(field), about, message: message.into() }
+    }
+}
+
+impl Entry<TargetEntry> {
+    /// Something that is wrong with a field of it.
+    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
+        let about = about("target", &self.wanted.target, field);
+        Problem { place: self.node.place(field), about, message: message.into() }
+    }
+}
+
+fn about(kind: &str, name: &str, field: &str) -> String {
+    if field.is_empty() { format!("{kind} {name}") } else { format!("{kind} {name}, {field}") }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.about.is_empty() { "" } else { ": " };
+        write!(f, "{}: {}{separator}{}", self.place, self.about, self.message)
+    }
+}
+
+/// All problems of a file as one message, a line each.
+pub fn report(name: &str, problems: &[Problem]) -> String {
+    let many = if problems.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", problems.len()) };
+    let lines = problems.iter().map(|problem| format!("\n  {name}:{problem}"));
+    format!("{name} has {many}, nothing was changed:{}", lines.collect::<String>())
+}
+
+/// What the API found, as problems of an entry.
+pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> Problem) -> Vec<Problem> {
+    errors.into_iter().map(|error| problem(&error.field, error.message)).collect()
+}
+
+/// The schema as it is published.
+pub fn schema_text() -> String {
+    let value: Value = schema();
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests;

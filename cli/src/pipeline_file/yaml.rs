@@ -1,0 +1,230 @@
+//! YAML as a tree in which every value knows its place.
+
+use std::{borrow::Cow, fmt};
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
+use serde_json::{Map, Number, Value};
+
+use super::Problem;
+
+/// Deeper files are nobody's pipelines.
+const DEEPEST: usize = 32;
+/// An alias repeats what it names; a few of them can make a small file huge.
+const MOST_NODES: usize = 100_000;
+
+/// A line and a column, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    line: usize,
+    column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// A value and its place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Node {
+    pub(super) place: Place,
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Scalar(Value),
+    List(Vec<Node>),
+    /// Keys with their places, in the order of the file.
+    Map(Vec<(String, Place, Node)>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Scalar(Value::Null)
+    }
+}
+
+impl Node {
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self.content, Content::Scalar(Value::Null))
+    }
+
+    pub(super) fn child(&self, key: &str) -> Option<&Self> {
+        let Content::Map(entries) = &self.content else { return None };
+        entries.iter().find(|(name, _, _)| name == key).map(|(_, _, node)| node)
+    }
+
+    pub(super) fn item(&self, at: usize) -> Option<&Self> {
+        if let Content::List(items) = &self.content { items.get(at) } else { None }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match &self.content {
+            Content::Scalar(value) => value.clone(),
+            Content::List(items) => items.iter().map(Self::to_json).collect(),
+            Content::Map(entries) => {
+                entries.iter().map(|(key, _, node)| (key.clone(), node.to_json())).collect::<Map<_, _>>().into()
+            }
+        }
+    }
+
+    /// Where the field of that path stands, for instance `tasks[1].body`; where there is none, what would hold it.
+    pub(super) fn place(&self, path: &str) -> Place {
+        let (mut node, mut place) = (self, self.place);
+        for step in path.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
+            let found = match &node.content {
+                Content::Map(entries) => {
+                    entries.iter().find(|(key, _, _)| key == step).map(|(_, at, node)| (*at, node))
+                }
+                Content::List(items) => {
+                    step.parse().ok().and_then(|at: usize| items.get(at)).map(|node| (node.place, node))
+                }
+                Content::Scalar(_) => None,
+            };
+            let Some((at, inner)) = found else { break };
+            (node, place) = (inner, at);
+        }
+        place
+    }
+
+    fn size(&self) -> usize {
+        1 + match &self.content {
+            Content::Scalar(_) => 0,
+            Content::List(items) => items.iter().map(Self::size).sum(),
+            Content::Map(entries) => entries.iter().map(|(_, _, node)| node.size()).sum(),
+        }
+    }
+}
+
+/// The documents of a text.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, Problem> {
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
+        let (event, span) = event.map_err(|error| {
+            let at = Place { line: error.marker().line().max(1), column: error.marker().col() + 1 };
+            wrong(at, format!("this is not YAML: {}", error.info()))
+        })?;
+        builder.take(event, place(&span))?;
+    }
+    Ok(builder.documents)
+}
+
+fn place(span: &Span) -> Place {
+    Place { line: span.start.line().max(1), column: span.start.col() + 1 }
+}
+
+fn wrong(place: Place, message: String) -> Problem {
+    Problem { place, about: String::new(), message }
+}
+
+/// Puts events together.
+#[derive(Default)]
+struct Builder {
+    documents: Vec<Node>,
+    open: Vec<Open>,
+    anchors: std::collections::HashMap<usize, Node>,
+    nodes: usize,
+}
+
+/// A list or map that is not complete yet.
+struct Open {
+    node: Node,
+    anchor: usize,
+    /// The key whose value comes next.
+    key: Option<(String, Place)>,
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Problem> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let content = Content::Scalar(scalar(&text, style, tag.as_ref(), place)?);
+                self.put(Node { place, content }, anchor)
+            }
+            Event::SequenceStart(anchor, _) => self.begin(Content::List(Vec::new()), anchor, place),
+            Event::MappingStart(anchor, _) => self.begin(Content::Map(Vec::new()), anchor, place),
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(open) => self.put(open.node, open.anchor),
+                None => Ok(()),
+            },
+            Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
+                Some(node) => self.put(node, 0),
+                None => Err(wrong(place, "this alias names nothing that stands before it".to_owned())),
+            },
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
+                Ok(())
+            }
+        }
+    }
+
+    fn begin(&mut self, content: Content, anchor: usize, place: Place) -> Result<(), Problem> {
+        if self.open.len() == DEEPEST {
+            return Err(wrong(place, format!("this is nested more than {DEEPEST} times")));
+        }
+        self.open.push(Open { node: Node { place, content }, anchor, key: None });
+        Ok(())
+    }
+
+    /// A complete value goes where it belongs: into a map as key or value, into a list, or it is a document.
+    fn put(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
+        self.nodes += node.size();
+        if self.nodes > MOST_NODES {
+            return Err(wrong(node.place, format!("the file has more than {MOST_NODES} values")));
+        }
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.documents.push(node);
+            return Ok(());
+        };
+        match (&mut open.node.content, open.key.take()) {
+            (Content::List(items), _) => items.push(node),
+            (Content::Map(entries), Some((key, at))) => entries.push((key, at, node)),
+            (Content::Map(entries), None) => {
+                let Content::Scalar(Value::String(key)) = node.content else {
+                    return Err(wrong(node.place, "a key is a word".to_owned()));
+                };
+                if entries.iter().any(|(known, _, _)| *known == key) {
+                    return Err(wrong(node.place, format!("`{key}` stands here twice")));
+                }
+                open.key = Some((key, node.place));
+            }
+            (Content::Scalar(_), _) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The value of a scalar, by the core schema of YAML 1.2: what is quoted or in a block is text.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>, place: Place) -> Result<Value, Problem> {
+    if let Some(tag) = tag {
+        return match tag.suffix.as_str() {
+            "str" => Ok(Value::String(text.to_owned())),
+            other => Err(wrong(place, format!("the tag `{other}` means nothing here: leave it out"))),
+        };
+    }
+    if style != ScalarStyle::Plain {
+        return Ok(Value::String(text.to_owned()));
+    }
+    Ok(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
+    })
+}
+
+fn number(text: &str) -> Option<Number> {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
+        return None;
+    }
+    let whole = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = whole.parse::<i64>() {
+        return Some(whole.into());
+    }
+    let like_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
+    if whole.chars().all(like_a_number) { Number::from_f64(whole.parse().ok()?) } else { None }
+}

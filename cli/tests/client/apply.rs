@@ -1,0 +1,166 @@
+//! `vitrina apply`.
+
+use crate::support::{Deployment, big, genres, text};
+
+#[tokio::test]
+async fn applying_a_file_twice_changes_nothing_the_second_time() {
+    let here = Deployment::api(&[]).await;
+    let first = here.apply(&genres());
+    assert!(first.contains("+ genres") && first.contains("applied: 1 created, 0 changed, 0 unchanged"), "{first}");
+    let second = here.apply(&genres());
+    assert!(second.contains("= genres unchanged") && second.contains("0 created, 0 changed, 1 unchanged"), "{second}");
+    assert_eq!(here.json(&["show", "genres"])["version"], 1, "nothing was written");
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_every_field_that_would_change_and_writes_nothing() {
+    let here = Deployment::api(&[]).await;
+    let empty = here.file("file.yaml", &genres());
+    let told = here.prints(&["apply", "--dry-run", "-f", empty.to_str().unwrap()]);
+    assert!(told.contains("+ genres") && told.contains("nothing was written"), "{told}");
+    assert_eq!(here.json(&["ls"])["items"].as_array().unwrap().len(), 0);
+
+    here.apply(&genres());
+    let changed =
+        genres().replace("    mode: full\n", "    mode: full\n    batch_size: 7\n    description: All genres\n");
+    here.file(
+        "file.yaml",
+        &changed.replace(": select id", ": |\n      select id").replace(", modified from", ",\n      modified from"),
+    );
+    let told = here.prints(&["apply", "--dry-run", "-f", "file.yaml"]);
+    for part in
+        ["~ genres", "batch_size: 1000 → 7", "description: All genres", "- select id", "+ select id", "1 changed"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(here.json(&["show", "genres"])["batch_size"], 1000);
+    here.prints(&["apply", "-f", "file.yaml"]);
+    assert_eq!(here.json(&["show", "genres"])["batch_size"], 7);
+    assert!(here.prints(&["apply", "-f", "file.yaml"]).contains("= genres unchanged"));
+}
+
+#[tokio::test]
+async fn what_is_left_out_gets_its_default_and_enabled_stays() {
+    let here = Deployment::api(&[]).await;
+    here.apply(&genres().replace("mode: full", "mode: full\n    batch_size: 7\n    enabled: false"));
+    here.apply(&genres());
+    let stored = here.json(&["show", "genres"]);
+    assert_eq!((&stored["batch_size"], &stored["enabled"]), (&1000.into(), &false.into()));
+}
+
+#[tokio::test]
+async fn all_problems_of_all_pipelines_are_told_at_once_and_nothing_is_written() {
+    let here = Deployment::api(&[]).await;
+    let wrong = genres().replace("content.genre", "content.nothing").replace("name: genres", "name: first")
+        + "  - name: second
+    mode: incremental
+    target_table: analytics.unknown
+    source_query: select pg_sleep(1) as a
+  - name: third
+    mode: full
+    target_table: analytics.genre_dim
+    source_query: select id as genre_id, name, modified from content.genre
+";
+    here.file("file.yaml", &wrong);
+    let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();
+    let told = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for part in [
+        "file.yaml:5:5: pipeline first, source_query: PostgreSQL refuses the query: relation \"content.nothing\" does not exist",
+        "file.yaml:8:5: pipeline second, target_table: target `analytics.unknown` is not in the whitelist",
+        "file.yaml:9:5: pipeline second, source_query: the function pg_sleep",
+        "pipeline second, incremental_key: ",
+        "nothing was changed",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    assert!(!told.contains("third"), "{told}");
+    assert_eq!(here.json(&["ls"])["items"].as_array().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn a_mart_is_created_from_its_query_and_then_filled() {
+    let here = Deployment::start().await;
+    let file = "pipelines:
+  - name: by_letter
+    mode: full
+    target_table: analytics.by_letter
+    target: {create: true, key: [letter]}
+    source_query: select left(name, 1)::char(1) as letter, count(*) as genres, max(modified) as newest from content.genre group by 1
+";
+    here.file("file.yaml", file);
+    let told = here.prints(&["apply", "--dry-run", "-f", "file.yaml"]);
+    for part in
+        ["create table analytics.by_letter (", "letter text not null,", "genres bigint,", "primary key (letter)"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!here.prints(&["targets"]).contains("by_letter"), "a dry run creates nothing");
+
+    assert!(here.apply(file).contains("1 targets, 1 created"));
+    here.prints(&["run", "by_letter", "--wait"]);
+    let rows: i64 = sqlx::query_scalar("select sum(genres)::bigint from analytics.by_letter")
+        .fetch_one(here.db.admin())
+        .await
+        .unwrap();
+    assert_eq!(rows, 5);
+    assert!(here.apply(file).contains("= by_letter unchanged"));
+}
+
+#[tokio::test]
+async fn a_target_whose_key_differs_and_one_that_cannot_be_made_are_problems_of_the_file() {
+    let here = Deployment::api(&[]).await;
+    let with = |target: &str, table: &str| {
+        genres().replace(
+            "    target_table: analytics.genre_dim\n",
+            &format!("    target_table: {table}\n    target: {target}\n"),
+        )
+    };
+    for (file, told) in [
+        (
+            with("{key: [name]}", "analytics.genre_dim"),
+            "file.yaml:5:14: pipeline genres, target.key: analytics.genre_dim is allowed with the key (genre_id)",
+        ),
+        (
+            with("{key: [name]}", "analytics.new"),
+            "there is no table `analytics.new`: create it first, or have it created",
+        ),
+        (
+            with("{create: true, key: [nmae]}", "analytics.new"),
+            "the query has no column `nmae`; it has genre_id, name, modified",
+        ),
+        (with("{create: true, key: [id]}", "es:new"), "an index is made by the first run"),
+    ] {
+        here.file("file.yaml", &file);
+        let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();
+        assert!(text(&output).contains(told), "{told}\n{}", text(&output));
+        assert!(!text(&output).contains("whitelist"), "{}", text(&output));
+    }
+}
+
+#[tokio::test]
+async fn a_file_comes_from_standard_input_too_and_the_schema_needs_no_api() {
+    let here = Deployment::api(&[]).await;
+    let path = here.file("file.yaml", &big());
+    let mut command = here.vitrina(&["apply", "-f", "-"]);
+    let output = command.stdin(std::fs::File::open(path).unwrap()).output().unwrap();
+    assert!(text(&output).contains("applied: 1 created"), "{}", text(&output));
+    let output = here.vitrina(&["apply", "--schema", "--url", "http://127.0.0.1:9"]).output().unwrap();
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema["properties"]["pipelines"].is_object(), "{schema}");
+}
+
+#[tokio::test]
+async fn a_pipeline_that_runs_is_not_changed_behind_its_back() {
+    let here = Deployment::api(&[]).await;
+    here.apply(&big());
+    here.prints(&["run", "big"]);
+    here.file(
+        "file.yaml",
+        &big().replace("from content.big", "from content.big where id > 1").replace("batch_size: 2", "batch_size: 3"),
+    );
+    let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();
+    let told = "pipeline big, source_query: cannot change while the pipeline is RUN_REQUESTED";
+    assert!(text(&output).contains(told), "{}", text(&output));
+    assert!(here.apply(&big().replace("batch_size: 2", "batch_size: 3")).contains("batch_size: 2 → 3"));
+}

@@ -1,0 +1,91 @@
+//! `vitrina doctor`.
+
+use serde_json::Value;
+
+use crate::support::{Deployment, free_port, program, text};
+
+fn finding<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let checks = report["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"))
+}
+
+fn doctor(here: &Deployment, variables: &[(&str, &str)]) -> (Option<i32>, Value) {
+    let mut command = here.vitrina(&["doctor", "--json"]);
+    let output = command.env("DATABASE_URL", here.db.url()).envs(variables.iter().copied()).output().unwrap();
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output))))
+}
+
+#[tokio::test]
+async fn a_sound_deployment_is_found_so() {
+    let here = Deployment::start().await;
+    crate::support::eventually("a worker reports", || !here.json(&["workers"])["items"].as_array().unwrap().is_empty())
+        .await;
+    let (code, report) = doctor(&here, &[]);
+    assert_eq!((code, &report["ok"]), (Some(0), &true.into()), "{report}");
+    for name in
+        ["database", "migrations", "rights", "horizon", "source content", "source ugc", "notify", "api", "workers"]
+    {
+        assert_eq!(finding(&report, name)["finding"], "good", "{report}");
+    }
+    assert_eq!(finding(&report, "elasticsearch")["finding"], "skipped");
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
+    let here = Deployment::api(&[]).await;
+    sqlx::raw_sql(
+        "create table content.hidden (id int);
+         revoke all on content.hidden from vitrina_query;
+         revoke insert on etl.etl_runs from vitrina_app;",
+    )
+    .execute(here.db.admin())
+    .await
+    .unwrap();
+    let nowhere = format!("http://127.0.0.1:{}", free_port());
+    let (code, report) =
+        doctor(&here, &[("ELASTICSEARCH_URL", &nowhere), ("VITRINA_SOURCE_SCHEMAS", "content,nothing")]);
+    assert_eq!((code, &report["ok"]), (Some(1), &false.into()));
+    for (name, detail, fix) in [
+        ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
+        ("source content", "queries may not read hidden", "vitrina migrate"),
+        ("workers", "none reported", "vitrina worker"),
+        ("elasticsearch", "does not answer", "ELASTICSEARCH_URL"),
+    ] {
+        let found = finding(&report, name);
+        assert_eq!(found["finding"], "wrong", "{report}");
+        assert!(found["detail"].as_str().unwrap().contains(detail), "{found}");
+        assert!(found["fix"].as_str().unwrap().contains(fix), "{found}");
+    }
+    assert_eq!(finding(&report, "source nothing")["finding"], "note");
+}
+
+#[tokio::test]
+async fn a_database_of_another_version_is_told_from_one_that_is_not_migrated() {
+    let here = Deployment::api(&[]).await;
+    sqlx::raw_sql("delete from etl._sqlx_migrations where version = 4").execute(here.db.admin()).await.unwrap();
+    let (_, report) = doctor(&here, &[]);
+    assert!(finding(&report, "migrations")["detail"].as_str().unwrap().contains("1 are not applied yet"), "{report}");
+    sqlx::raw_sql(
+        "insert into etl._sqlx_migrations (version, description, success, checksum, execution_time)
+         values (4, 'batches', true, '', 0), (9999, 'of the future', true, '', 0)",
+    )
+    .execute(here.db.admin())
+    .await
+    .unwrap();
+    let (code, report) = doctor(&here, &[]);
+    assert_eq!(code, Some(1));
+    let found = finding(&report, "migrations");
+    assert!(found["detail"].as_str().unwrap().contains("at version 9999, which this program does not know"), "{found}");
+}
+
+#[test]
+fn without_anything_it_says_what_to_start() {
+    let place = tempfile::TempDir::new().unwrap();
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let output = program().args(["doctor", "--url", &url]).current_dir(place.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output);
+    for part in ["- database", "DATABASE_URL is not set", "✗ api", "`vitrina up`", "1 thing is wrong"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}

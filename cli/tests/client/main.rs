@@ -1,0 +1,10 @@
+//! Client commands as a person types them: the real program against a real API and worker.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod apply;
+mod doctor;
+mod mistakes;
+mod reading;
+mod run;
+mod support;

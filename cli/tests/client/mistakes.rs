@@ -1,0 +1,202 @@
+//! Wrong inputs, and the message that each one gets: what is wrong, and what would be right.
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    process::Command,
+};
+
+use crate::support::{Deployment, free_port, genres, program, text, tokens};
+
+/// A mistake: what is typed, how it ends, and what must be said about it.
+struct Mistake {
+    typed: &'static [&'static str],
+    code: i32,
+    told: &'static [&'static str],
+}
+
+fn mistake(typed: &'static [&'static str], code: i32, told: &'static [&'static str]) -> Mistake {
+    Mistake { typed, code, told }
+}
+
+fn check(command: &mut Command, mistake: &Mistake) {
+    let output = command.output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(mistake.code), "{:?}: {said}", mistake.typed);
+    for part in mistake.told {
+        assert!(said.contains(part), "{:?} should say «{part}»:\n{said}", mistake.typed);
+    }
+    assert!(!said.contains("panicked") && !said.contains("RUST_BACKTRACE"), "{said}");
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_what_there_is() {
+    for wrong in [
+        mistake(&["fly"], 2, &["unrecognized subcommand 'fly'", "--help"]),
+        mistake(&["shwo", "x"], 2, &["unrecognized subcommand 'shwo'", "similar subcommand", "'show'"]),
+        mistake(&["show"], 2, &["<NAME>", "Usage: vitrina show"]),
+        mistake(&["ls", "--jsn"], 2, &["unexpected argument '--jsn'", "'--json'"]),
+        mistake(&["ls", "--status", "BUSY"], 2, &["invalid value 'BUSY'", "RUN_REQUESTED"]),
+        mistake(&["ls", "--url", "localhost:8080"], 2, &["--url <URL>", "write it like http://127.0.0.1:8080"]),
+        mistake(&["ls", "--token", ""], 2, &["--token", "a token has letters"]),
+        mistake(&["reconcile", "x", "--depth", "deep"], 2, &["invalid value 'deep'", "counts, keys, rows"]),
+        mistake(&["runs", "x", "--limit", "0"], 2, &["0 is not in 1..=200"]),
+        mistake(&["apply"], 2, &["--file <FILE>"]),
+        mistake(&["validate"], 2, &["NAME"]),
+        mistake(&["completions", "tcsh"], 2, &["invalid value 'tcsh'", "bash"]),
+        mistake(&["demo", "--films", "many"], 2, &["invalid value 'many' for '--films <N>'"]),
+        mistake(&["up", "--workers", "65"], 2, &["65 is not in 0..=64"]),
+    ] {
+        check(program().args(wrong.typed), &wrong);
+    }
+}
+
+#[tokio::test]
+async fn what_the_api_refuses_is_said_with_what_would_be_right() {
+    let here = Deployment::api(&[]).await;
+    let none = mistake(&["show", "x"], 1, &["there is no pipeline `x`: there is none at all yet; `vitrina apply"]);
+    check(&mut here.vitrina(none.typed), &none);
+    here.apply(&genres());
+    here.apply(&genres().replace("name: genres", "name: off").replace("mode: full", "mode: full\n    enabled: false"));
+    for wrong in [
+        mistake(&["show", "gernes"], 1, &["there is no pipeline `gernes`: did you mean `genres`?"]),
+        mistake(&["run", "gernes", "--wait"], 1, &["did you mean `genres`?"]),
+        mistake(&["events", "gernes"], 1, &["did you mean `genres`?"]),
+        mistake(&["show", "orders"], 1, &["there is no pipeline `orders`: `vitrina ls` lists what there is"]),
+        mistake(&["show", "../targets"], 1, &["there is no pipeline `../targets`"]),
+        mistake(&["show", ".."], 1, &["there is no pipeline `..`"]),
+        mistake(&["again", "nonsense"], 1, &["there is no run `nonsense`"]),
+        mistake(&["pause", "genres"], 1, &["cannot pause a pipeline that is IDLE: it has no run in progress"]),
+        mistake(&["run", "off"], 1, &["`off` is disabled"]),
+    ] {
+        check(&mut here.vitrina(wrong.typed), &wrong);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_file_is_told_with_its_place() {
+    let here = Deployment::api(&[]).await;
+    let apply: &[&str] = &["apply", "-f", "file.yaml"];
+    let missing = mistake(&["apply", "-f", "nowhere.yaml"], 1, &["nowhere.yaml cannot be read: No such file"]);
+    check(&mut here.vitrina(missing.typed), &missing);
+    let changed = |from: &str, to: &str| genres().replace(from, to);
+    for (file, told) in [
+        (changed("mode: full", "mode: [full"), "file.yaml:4:"),
+        (
+            changed("source_query", "souce_query"),
+            "file.yaml:5:5: pipelines.genres: there is no `souce_query` here; did you mean `source_query`?",
+        ),
+        (changed("full", "daily"), "file.yaml:3:11: pipelines.genres.mode: takes full or incremental, not `daily`"),
+        (
+            changed("full", "full\n    batch_size: 0"),
+            "file.yaml:4:17: pipelines.genres.batch_size: takes a number from 1 to 1000000, not 0",
+        ),
+        (changed("full", "full\n    batch_size: 1e9999"), "takes a whole number"),
+        (changed("genres", "1genres"), "file.yaml:2:5: pipeline 1genres, name: "),
+        (changed("full", "full\n    schedule: '* * * * *'"), "there is no `schedule` here"),
+        (changed("select id", "delete id"), "file.yaml:5:5: pipeline genres, source_query: a query starts with SELECT"),
+        (changed("content.genre", "etl.etl_runs"), "etl.etl_runs is out of reach: queries read from content, ugc"),
+        (changed("id as genre_id", "id"), "the query lacks `genre_id`"),
+        (changed("analytics.genre_dim", "genre_dim"), "`genre_dim` is not a target: write `analytics.<table>`"),
+        (changed("analytics.genre_dim", "analytics.orders"), "target `analytics.orders` is not in the whitelist"),
+        (
+            changed("name: genres", "name: genres\n    tasks: [{order_index: 1, task_type: SQL, body: x, option: 1}]"),
+            "did you mean `options`?",
+        ),
+    ] {
+        here.file("file.yaml", &file);
+        let output = here.vitrina(apply).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains(told), "«{told}» is not in:\n{}", text(&output));
+        assert!(text(&output).contains("nothing was changed"), "{}", text(&output));
+    }
+}
+
+#[tokio::test]
+async fn without_the_right_token_nothing_is_done_and_the_way_to_one_is_told() {
+    let (list, _) = tokens();
+    let here = Deployment::api(&[("VITRINA_TOKENS", &list)]).await;
+    let none = mistake(&["ls"], 1, &["the API asks for a token: set VITRINA_TOKEN"]);
+    check(&mut here.vitrina(none.typed), &none);
+    let wrong =
+        mistake(&["ls", "--token", "not-the-right-secret"], 1, &["the API does not know this token", "VITRINA_TOKENS"]);
+    check(&mut here.vitrina(wrong.typed), &wrong);
+    let output = here.vitrina(wrong.typed).output().unwrap();
+    assert!(!text(&output).contains("not-the-right-secret"));
+}
+
+/// Answers every request with these bytes.
+fn stranger(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+#[test]
+fn an_address_that_is_no_api_is_told_from_one_that_does_not_answer() {
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nHello";
+    let lost = "HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
+    let moved =
+        "HTTP/1.1 301 Moved\r\nLocation: https://new.example.org/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"items\":";
+    let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 76\r\nConnection: close\r\n\r\n{\"type\":\"urn:vitrina:problem:too-many\",\"status\":429,\"detail\":\"\",\"errors\":[]}";
+    for (url, told) in [
+        (format!("http://127.0.0.1:{}", free_port()), "no API answers at"),
+        ("http://nobody.invalid".to_owned(), "no API answers at http://nobody.invalid"),
+        (stranger(page), "answers, but not as a Vitrina API does (status 200)"),
+        (stranger(lost), "answers, but not as a Vitrina API does (status 404)"),
+        (stranger(moved), "sends elsewhere (301): give the address that it names, https://new.example.org/"),
+        (stranger(cut), "was lost"),
+        (stranger(busy), "the API has too much to do: try again in a moment"),
+    ] {
+        let output = program().args(["ls", "--url", &url]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output).contains(told), "«{told}» is not in: {}", text(&output));
+    }
+    let output = program().arg("ls").env("VITRINA_URL", "nonsense").output().unwrap();
+    assert!(text(&output).contains("VITRINA_URL is wrong: "), "{}", text(&output));
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_program_is_left_alone() {
+    let here = Deployment::api(&[]).await;
+    let newer = "insert into etl._sqlx_migrations (version, description, success, checksum, execution_time)
+                 values (9999, 'of the future', true, '', 0)";
+    sqlx::raw_sql(newer).execute(here.db.admin()).await.unwrap();
+    let output = program().arg("migrate").env("DATABASE_URL", here.db.owner_url()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = "the database was migrated by a newer Vitrina (to version 9999)";
+    assert!(text(&output).contains(told), "{}", text(&output));
+}
+
+#[test]
+fn a_wrong_environment_is_told_by_the_variables_name() {
+    let place = tempfile::TempDir::new().unwrap();
+    for (variables, command, told) in [
+        (&[("DATABASE_URL", "mysql://a@b/c")][..], "worker", "DATABASE_URL is no database address"),
+        (
+            &[("VITRINA_CONCURRENCY", "0"), ("DATABASE_URL", "postgres://a@127.0.0.1:1/x")][..],
+            "worker",
+            "VITRINA_CONCURRENCY is \"0\"",
+        ),
+        (
+            &[("VITRINA_CREATE_TARGETS", "maybe"), ("DATABASE_URL", "postgres://a@127.0.0.1:1/x")][..],
+            "api",
+            "VITRINA_CREATE_TARGETS is \"maybe\"",
+        ),
+        (&[("ELASTICSEARCH_URL", "search:9200")][..], "doctor", "ELASTICSEARCH_URL is no server address"),
+    ] {
+        let output = program().arg(command).envs(variables.iter().copied()).current_dir(place.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output).contains(told), "«{told}» is not in: {}", text(&output));
+    }
+    std::fs::write(place.path().join(".env"), "VITRINA_URL = a b\n").unwrap();
+    let output = program().arg("ls").current_dir(place.path()).output().unwrap();
+    assert!(text(&output).contains(".env line 1 is not of the form NAME=value"), "{}", text(&output));
+}

@@ -1,0 +1,138 @@
+//! Allowing targets, and creating the table of one where that is wanted and allowed.
+
+use serde_json::Value;
+use sqlx::{PgConnection, PgPool};
+
+use crate::{
+    domain::{Problem, Target, TargetName},
+    guard::SourceSchemas,
+    store::{
+        self,
+        marts::{self, NewMart},
+        targets,
+    },
+    validation,
+};
+
+/// A target that somebody wants to be allowed.
+#[derive(Debug)]
+pub struct WantedTarget<'a> {
+    /// `analytics.<table>` or `es:<index>`.
+    pub target: &'a str,
+    /// Columns that identify a row.
+    pub key: &'a [String],
+    /// Settings of the target.
+    pub options: &'a Value,
+    /// The query whose columns its table gets, if the table is to be created.
+    pub create_from: Option<&'a str>,
+}
+
+/// A target that was, or could be, allowed.
+#[derive(Debug)]
+pub struct Allowed {
+    /// The entry of the whitelist; none if it was only tried.
+    pub entry: Option<Target>,
+    /// The statement that creates its table; none if the table is there or none was wanted.
+    pub ddl: Option<String>,
+}
+
+/// Why a target was not allowed.
+#[derive(Debug, thiserror::Error)]
+pub enum AllowError {
+    /// It is in the whitelist.
+    #[error("target `{0}` is in the whitelist already")]
+    Taken(String),
+    /// Something about it is wrong.
+    #[error("{} thing(s) are wrong", .0.len())]
+    Wrong(Vec<Problem>),
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// Finds out whether the target could be allowed, and what creating it would execute. Changes nothing.
+pub async fn try_target(
+    db: &PgPool,
+    describing: &PgPool,
+    wanted: &WantedTarget<'_>,
+    schemas: &SourceSchemas,
+) -> Result<Allowed, AllowError> {
+    let name = parse(wanted)?;
+    let mut connection = db.acquire().await?;
+    if targets::find(&mut connection, wanted.target).await?.is_some() {
+        return Err(AllowError::Taken(wanted.target.to_owned()));
+    }
+    let ddl = match new_mart(&mut connection, describing, wanted, &name, schemas).await? {
+        Some(mart) => Some(marts::ddl(&mut connection, &mart).await?),
+        None => {
+            refuse_wrong(validation::target_problems(&mut connection, &name, wanted.key).await?)?;
+            None
+        }
+    };
+    Ok(Allowed { entry: None, ddl })
+}
+
+/// Allows the target, and creates its table before if that is wanted: both or nothing.
+pub async fn allow_target(
+    db: &PgPool,
+    describing: &PgPool,
+    wanted: &WantedTarget<'_>,
+    schemas: &SourceSchemas,
+) -> Result<Allowed, AllowError> {
+    let name = parse(wanted)?;
+    let mut tx = db.begin().await?;
+    let ddl = match new_mart(&mut tx, describing, wanted, &name, schemas).await? {
+        Some(mart) => Some(marts::create(&mut tx, &mart).await.map_err(refusal)?),
+        None => None,
+    };
+    refuse_wrong(validation::target_problems(&mut tx, &name, wanted.key).await?)?;
+    let entry = targets::insert(&mut tx, wanted.target, wanted.key, wanted.options).await.map_err(|error| {
+        if store::violates(&error, "etl_targets_pkey") {
+            AllowError::Taken(wanted.target.to_owned())
+        } else {
+            error.into()
+        }
+    })?;
+    tx.commit().await?;
+    tracing::info!(target_name = %entry.target, key = ?entry.key, created = ddl.is_some(), "target allowed");
+    Ok(Allowed { entry: Some(entry), ddl })
+}
+
+fn parse(wanted: &WantedTarget<'_>) -> Result<TargetName, AllowError> {
+    let parsed: Result<TargetName, _> = wanted.target.parse();
+    parsed.map_err(|error| AllowError::Wrong(vec![Problem::new("target", error.to_string())]))
+}
+
+fn refuse_wrong(problems: Vec<Problem>) -> Result<(), AllowError> {
+    if problems.is_empty() { Ok(()) } else { Err(AllowError::Wrong(problems)) }
+}
+
+/// The table to create: none if nobody wants one, or if it is there.
+async fn new_mart(
+    connection: &mut PgConnection,
+    describing: &PgPool,
+    wanted: &WantedTarget<'_>,
+    name: &TargetName,
+    schemas: &SourceSchemas,
+) -> Result<Option<NewMart>, AllowError> {
+    let Some(sql) = wanted.create_from else { return Ok(None) };
+    if let TargetName::Mart(table) = name
+        && !targets::columns(connection, table).await?.is_empty()
+    {
+        return Ok(None);
+    }
+    let planned = validation::plan_mart(connection, describing, name, wanted.key, sql, schemas).await?;
+    planned.map(Some).map_err(AllowError::Wrong)
+}
+
+/// What the server says against the table is for whoever wrote the query: a key of a type that cannot be ordered, a
+/// name that something else has.
+fn refusal(error: sqlx::Error) -> AllowError {
+    let complaint = error.as_database_error().filter(|complaint| {
+        complaint.code().is_some_and(|code| code.starts_with("42") || code.starts_with("54") || code.starts_with("0A"))
+    });
+    match complaint {
+        Some(complaint) => AllowError::Wrong(vec![Problem::new("create", format!("PostgreSQL refuses: {complaint}"))]),
+        None => error.into(),
+    }
+}

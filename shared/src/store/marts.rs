@@ -1,0 +1,58 @@
+//! Tables of `analytics` that are made from the columns of a query.
+
+use sqlx::{PgConnection, postgres::types::Oid};
+
+/// A table to be made. Names are quoted by the server, types are its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMart {
+    /// Its name, without the schema.
+    pub table: String,
+    /// Its columns, in order.
+    pub columns: Vec<String>,
+    /// Their types.
+    pub types: Vec<u32>,
+    /// Its primary key.
+    pub key: Vec<String>,
+}
+
+impl NewMart {
+    fn oids(&self) -> Vec<Oid> {
+        self.types.iter().copied().map(Oid).collect()
+    }
+}
+
+/// The statement that would create it.
+pub async fn ddl(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
+    sqlx::query_scalar!(
+        r#"select etl_page.mart_ddl($1, $2, $3, $4) as "ddl!""#,
+        mart.table,
+        &mart.columns,
+        &mart.oids(),
+        &mart.key,
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// Creates it, with the rights of the role that writes marts, and returns the statement.
+pub async fn create(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
+    sqlx::query_scalar!(
+        r#"select etl_page.create_mart($1, $2, $3, $4) as "ddl!""#,
+        mart.table,
+        &mart.columns,
+        &mart.oids(),
+        &mart.key,
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// The types among these that no table can have, such as `record`.
+pub async fn pseudo_types(connection: &mut PgConnection, types: &[u32]) -> sqlx::Result<Vec<u32>> {
+    let types: Vec<Oid> = types.iter().copied().map(Oid).collect();
+    let found =
+        sqlx::query_scalar!(r#"select oid as "oid!" from pg_type where oid = any ($1) and typtype = 'p'"#, &types)
+            .fetch_all(connection)
+            .await?;
+    Ok(found.into_iter().map(|oid| oid.0).collect())
+}

@@ -1,0 +1,116 @@
+//! What the server says of itself and of our rights, for whoever looks for what is wrong.
+//!
+//! Everything here works before a migration too: what is not there is told as missing.
+
+use sqlx::PgConnection;
+
+/// What the server is, and who we are to it.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// As people write it: `15.14`.
+    pub version: String,
+    /// As programs compare it: `150014`.
+    pub version_number: i32,
+    /// The account that we are.
+    pub account: String,
+    /// How many transactions may be prepared.
+    pub max_prepared: i32,
+    /// How many transactions of this database are prepared.
+    pub prepared: i64,
+    /// Whether it only takes reads.
+    pub is_standby: bool,
+}
+
+/// Reads what the server is.
+pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
+    sqlx::query_as!(
+        Server,
+        r#"
+        select current_setting('server_version') as "version!",
+               current_setting('server_version_num')::integer as "version_number!",
+               current_user::text as "account!",
+               current_setting('max_prepared_transactions')::integer as "max_prepared!",
+               (select count(*) from pg_prepared_xacts where database = current_database()) as "prepared!",
+               pg_is_in_recovery() as "is_standby!"
+        "#
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// Our roles, as far as they are there, and whether the account that we are has their rights.
+pub async fn roles(connection: &mut PgConnection) -> sqlx::Result<Vec<(String, bool)>> {
+    let rows = sqlx::query!(
+        r#"
+        select rolname::text as "name!", pg_has_role(rolname, 'member') as "ours!"
+        from pg_roles
+        where rolname in ('vitrina_app', 'vitrina_mart', 'vitrina_query')
+        order by rolname
+        "#
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.name, row.ours)).collect())
+}
+
+/// Tables of ours that the account may not work with.
+pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"
+        select format('%I.%I', n.nspname, c.relname) as "name!"
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind in ('r', 'p')
+          and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
+          and c.relname <> '_sqlx_migrations'
+          and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
+                   and has_table_privilege(c.oid, 'insert'))
+        order by 1
+        "#
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// Whether the account sees since when others' transactions are open.
+pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(r#"select pg_has_role('pg_read_all_stats', 'usage') as "sees!""#).fetch_one(connection).await
+}
+
+/// A source schema, and what users' queries may not read in it.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The schema.
+    pub schema: String,
+    /// Whether it is there.
+    pub exists: bool,
+    /// How many tables and views it has.
+    pub tables: i64,
+    /// Those that users' queries may not read.
+    pub unreadable: Vec<String>,
+}
+
+/// Looks at the source schemas with the eyes of users' queries.
+pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<Source>> {
+    sqlx::query_as!(
+        Source,
+        r#"
+        select s.name as "schema!",
+               n.oid is not null as "exists!",
+               count(c.oid) as "tables!",
+               coalesce(array_agg(c.relname::text order by c.relname) filter (
+                   where c.oid is not null
+                     and not (has_schema_privilege(q.oid, n.oid, 'usage') and has_table_privilege(q.oid, c.oid, 'select'))
+               ), '{}') as "unreadable!"
+        from unnest($1::text[]) with ordinality as s (name, place)
+        left join pg_namespace n on n.nspname = s.name
+        left join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        left join pg_roles q on q.rolname = 'vitrina_query'
+        group by s.name, s.place, n.oid
+        order by s.place
+        "#,
+        schemas,
+    )
+    .fetch_all(connection)
+    .await
+}
