@@ -85,6 +85,13 @@ bench: ## Measure loads, wake-ups and memory beside bare SQL
 	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
 	scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" load
 
+.PHONY: bench-elasticsearch
+bench-elasticsearch: ## Measure loads into an index beside a bare bulk loop
+	@scripts/setup elasticsearch
+	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
+	PARTS=elasticsearch FILMS=$${FILMS:-200000} RATINGS=$${RATINGS:-1000} scripts/with-elasticsearch \
+		scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" load
+
 .PHONY: bench-api
 bench-api: ## Measure the API's throughput
 	@scripts/setup bench

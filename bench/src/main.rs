@@ -8,6 +8,7 @@ mod api;
 mod bare;
 mod chain;
 mod client;
+mod elasticsearch;
 mod films;
 mod loads;
 mod memory;
@@ -58,6 +59,7 @@ async fn load(settings: Settings) -> Outcome<()> {
             Part::Chain => chain::measure(&mut stage, &settings, &mut report).await?,
             Part::Reconcile => reconcile::measure(&mut stage, &settings, &mut report).await?,
             Part::Neighbours => neighbours::measure(&mut stage, &settings, &mut report).await?,
+            Part::Elasticsearch => elasticsearch::measure(&mut stage, &settings, &mut report).await?,
             Part::Memory => memory::measure(&mut stage, &mut report).await?,
         }
     }

@@ -62,6 +62,7 @@ impl Program {
             .env("DATABASE_URL", &self.database_url)
             .env(address_variable, &address)
             .env("VITRINA_POLL_SECONDS", "60")
+            .envs(std::env::var("VITRINA_TEST_ELASTICSEARCH_URL").map(|url| ("ELASTICSEARCH_URL", url)))
             .kill_on_drop(true)
             .spawn()?;
         let service = Service { url: format!("http://{address}"), child };

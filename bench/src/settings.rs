@@ -54,7 +54,10 @@ pub struct Settings {
     /// Spaced requests whose wake-up is measured
     #[arg(long, env = "WAKEUPS", value_name = "N", default_value_t = 500)]
     pub wakeups: u32,
-    /// What to measure
+    /// A throwaway node of Elasticsearch, for the part `elasticsearch`
+    #[arg(long, env = "VITRINA_TEST_ELASTICSEARCH_URL", value_name = "URL")]
+    pub elasticsearch_url: Option<String>,
+    /// What to measure; `elasticsearch` is one more
     #[arg(
         long,
         env = "PARTS",
@@ -101,6 +104,8 @@ pub enum Part {
     Reconcile,
     /// A load beside a pipeline that fails at every batch.
     Neighbours,
+    /// Films into an index, beside a bare bulk loop.
+    Elasticsearch,
     /// What the worker holds in memory after all that, and with rows of a megabyte.
     Memory,
 }

@@ -40,7 +40,7 @@ pub use worker::WorkerConfig;
 mod tests {
     use super::*;
 
-    type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig, ElasticsearchConfig);
+    type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig);
 
     /// The lines of `.env.sample` that set a variable, uncommented, but for those that only show a form.
     fn sample() -> Vec<(String, String)> {

@@ -3,6 +3,7 @@
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
 mod creation;
+mod index;
 mod plan;
 mod query;
 mod target;

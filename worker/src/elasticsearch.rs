@@ -2,7 +2,8 @@
 //!
 //! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client` and `server` (the other
 //! side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full run).
-//! `error` says what a failure means for the caller.
+//! `sweeper` removes
+//! what runs left behind, `error` says what a failure means for the caller.
 
 mod bulk;
 mod client;
@@ -12,12 +13,13 @@ mod index;
 mod mapping;
 mod rebuild;
 mod server;
+mod sweeper;
 
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
 pub use document::{Document, id};
 pub use error::SinkError;
-pub use index::Index;
-pub use mapping::{is_json, mappings};
-pub use rebuild::GRACE;
+pub use index::{Index, Physical};
+pub use mapping::mappings;
 pub use server::Server;
+pub use sweeper::{GRACE, SweepError, sweep};

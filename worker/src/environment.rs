@@ -16,6 +16,7 @@ use vitrina_shared::{
 
 use crate::{
     batch::{Plan, Reviewed},
+    elasticsearch::{Client, SinkError},
     report_slots::ReportSlots,
 };
 
@@ -27,7 +28,7 @@ const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 /// The connections that jobs have.
 #[derive(Debug, Clone)]
-pub struct Pools {
+pub struct Connections {
     /// For batches.
     pub batches: PgPool,
     /// For reading pages whose rows pass through the worker.
@@ -36,10 +37,12 @@ pub struct Pools {
     pub describing: PgPool,
     /// For reports.
     pub reports: PgPool,
+    /// For marts that live in Elasticsearch, or why there can be none.
+    pub elasticsearch: Result<Client, SinkError>,
 }
 
-impl Pools {
-    /// Closes them all.
+impl Connections {
+    /// Closes those to the database.
     pub async fn close(&self) {
         self.batches.close().await;
         self.reading.close().await;
@@ -58,6 +61,8 @@ pub struct Environment {
     pub describing: PgPool,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
+    /// For marts that live in Elasticsearch, or why there can be none.
+    pub elasticsearch: Result<Client, SinkError>,
     /// Room for reports.
     pub report_slots: ReportSlots,
     /// The worker's unique name.
@@ -78,19 +83,20 @@ pub struct Environment {
 impl Environment {
     /// An environment of the given worker.
     pub fn new(
-        pools: Pools,
+        connections: Connections,
         name: String,
         schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Pools { batches, reading, describing, reports } = pools;
+        let Connections { batches, reading, describing, reports, elasticsearch } = connections;
         Self {
             db: batches,
             reading,
             describing,
             reports,
+            elasticsearch,
             report_slots: ReportSlots::default(),
             name,
             schemas,

@@ -7,6 +7,8 @@ use vitrina_shared::{
     database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
 };
 
+use crate::elasticsearch::SinkError;
+
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
 const RUN_ENDED: &str = "VT002";
@@ -125,6 +127,12 @@ fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
         }
         "VT003" => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", error.message()),
+    }
+}
+
+impl From<SinkError> for BatchError {
+    fn from(error: SinkError) -> Self {
+        Self::Failed { class: error.class, message: error.message }
     }
 }
 

@@ -1,7 +1,8 @@
-//! Keeps the tables in order: heartbeats, rescue, recovery, timers, retention.
+//! Keeps the tables in order: heartbeats, rescue, recovery, timers, retention, and indexes that are not needed any more.
 //!
 //! Each is a `run_once` that returns what it did. All replicas may do all of it: the statements skip what another has.
 
+mod indexes;
 mod recovery;
 mod retention;
 
@@ -25,6 +26,7 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs until the worker's life ends, draining included: a worker that is finishing its last batch is alive.
 pub async fn run(control: PgPool, env: Arc<Environment>, heartbeat: Duration, life: CancellationToken) {
+    tokio::spawn(indexes::run(control.clone(), env.clone(), life.clone()));
     let mut ticks = interval(heartbeat);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut pruned = Instant::now();

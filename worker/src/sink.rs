@@ -4,16 +4,15 @@
 //! them. Its `Ok` means durable, or durable together with the transaction that it was given: the caller moves the
 //! checkpoint next.
 
+pub mod elasticsearch;
 pub mod postgres;
 
 /// A row on its way to a sink.
 #[derive(Debug)]
 pub struct Row {
     /// The values of the target's key, in the server's text form.
-    #[expect(dead_code, reason = "sinks elsewhere tell rows apart by it; a mart finds the key in the row")]
     pub key: Vec<Option<String>>,
     /// Grows with every change of the row, where the pipeline walks by such a number or time: microseconds for a time.
-    #[expect(dead_code, reason = "sinks elsewhere tell newer from older by it; a mart is written under the fence")]
     pub version: Option<i64>,
     /// The row as a JSON object. A column of type `json` keeps the line breaks that it came with.
     pub doc: String,

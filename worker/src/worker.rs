@@ -18,7 +18,8 @@ use vitrina_shared::{
 };
 
 use crate::{
-    environment::{Environment, Pools},
+    elasticsearch::Client,
+    environment::{Connections, Environment},
     maintenance,
     queue::{self, QueueOptions},
 };
@@ -35,7 +36,7 @@ const CONTROL_SETTINGS: [(&str, &str); 1] = [("synchronous_commit", "off")];
 /// A worker, ready to run.
 pub struct Worker {
     config: WorkerConfig,
-    pools: Pools,
+    connections: Connections,
     control: PgPool,
     schemas: SourceSchemas,
     database: DatabaseConfig,
@@ -55,7 +56,7 @@ impl Worker {
             max_connections: u32::try_from(connections).unwrap_or(u32::MAX),
         };
         Self {
-            pools: Pools {
+            connections: Connections {
                 batches: database::pool_with(
                     &sized(config.concurrency + 2),
                     "vitrina-worker",
@@ -68,6 +69,7 @@ impl Worker {
                 ),
                 describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
                 reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS.map(owned)),
+                elasticsearch: Client::new(&config.elasticsearch),
             },
             control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS.map(owned)),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
@@ -96,7 +98,7 @@ impl Worker {
                 }
             }
         }
-        self.pools.close().await;
+        self.connections.close().await;
         self.control.close().await;
         tracing::info!("worker stopped");
     }
@@ -119,7 +121,7 @@ impl Worker {
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
-            self.pools.clone(),
+            self.connections.clone(),
             name.to_owned(),
             self.schemas.clone(),
             wake,

@@ -425,9 +425,58 @@ async fn a_new_target_is_allowed_and_then_written_by_pipelines() {
 #[tokio::test]
 async fn an_index_is_allowed_without_a_table() {
     let api = Api::start().await;
-    let index = json!({"target": "es:film_dim", "key": ["film_id"], "options": {"refresh": "1s"}});
+    let index = json!({"target": "es:film_dim", "key": ["film_id"], "options": {"refresh_interval": "5s"}});
     let allowed = expect(api.post("/targets").json(&index), StatusCode::CREATED).await;
-    assert_eq!(allowed["options"], json!({"refresh": "1s"}));
+    assert_eq!(allowed["options"], json!({"refresh_interval": "5s"}));
+    let pipeline = json!({
+        "name": "es_film_dim", "mode": "full", "target_table": "es:film_dim",
+        "source_query": "select id as film_id, title, modified from content.film_work"
+    });
+    api.create(&pipeline).await;
+}
+
+#[tokio::test]
+async fn what_an_index_cannot_have_is_refused_with_the_reason() {
+    let api = Api::start().await;
+    let wrong = json!({"target": "es:a", "key": ["id"], "options": {"shard": 3}});
+    let problem = expect_problem(api.post("/targets").json(&wrong), 422, "invalid").await;
+    assert!(
+        messages(&problem, "options.shard").iter().any(|message| message.contains("expected one of `shards`")),
+        "{problem}"
+    );
+    let wrong = json!({"target": "es:a", "key": ["id"], "options": {"replicas": 99}});
+    let problem = expect_problem(api.post("/targets").json(&wrong), 422, "invalid").await;
+    assert!(messages(&problem, "options.replicas").iter().any(|message| message.contains("0 to 32")), "{problem}");
+
+    for (target, options) in
+        [("es:plain", json!({})), ("es:u", json!({"write": "update"})), ("es:i", json!({"write": "index"}))]
+    {
+        let allow = json!({"target": target, "key": ["film_id"], "options": options});
+        expect(api.post("/targets").json(&allow), StatusCode::CREATED).await;
+    }
+    let incremental = |target: &str, columns: &str, key: &str| {
+        json!({
+            "name": "films", "mode": "incremental", "target_table": target, "incremental_key": key,
+            "incremental_id_key": "film_id", "source_query": format!("select id as film_id, {columns} from content.film_work")
+        })
+    };
+    let mut swap = incremental("es:plain", "title, modified", "modified");
+    swap["mode"] = json!("full");
+    swap["options"] = json!({"full_strategy": "swap"});
+    for (pipeline, field, reason) in [
+        (incremental("es:plain", "title, modified, 1 as \"a.b\"", "modified"), "source_query", "has a dot"),
+        (incremental("es:plain", "title, modified, 1 as _source", "modified"), "source_query", "keeps for itself"),
+        (
+            incremental("es:u", "modified, '{}'::jsonb as details", "modified"),
+            "target_table",
+            "would merge the objects",
+        ),
+        (incremental("es:i", "title", "title"), "target_table", "it takes a timestamp or a whole number"),
+        (swap, "options.full_strategy", "always built anew"),
+    ] {
+        let problem = expect_problem(api.post("/pipelines").json(&pipeline), 422, "invalid").await;
+        assert!(messages(&problem, field).iter().any(|message| message.contains(reason)), "{pipeline}: {problem}");
+    }
 }
 
 #[tokio::test]

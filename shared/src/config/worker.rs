@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::api::parse_addr;
+use super::elasticsearch::ElasticsearchConfig;
 use super::env::{Env, FromEnv};
 
 /// The settings of one worker process.
@@ -19,6 +20,8 @@ pub struct WorkerConfig {
     pub poll: Duration,
     /// How often the worker says that it is alive: `VITRINA_HEARTBEAT_SECONDS`.
     pub heartbeat: Duration,
+    /// Where marts are that live in Elasticsearch.
+    pub elasticsearch: ElasticsearchConfig,
 }
 
 impl FromEnv for WorkerConfig {
@@ -30,6 +33,7 @@ impl FromEnv for WorkerConfig {
             name: env.parsed("VITRINA_WORKER_NAME", parse_name),
             poll: env.seconds("VITRINA_POLL_SECONDS", 30.0, 0.1..=3600.0),
             heartbeat: env.seconds("VITRINA_HEARTBEAT_SECONDS", 2.0, 0.1..=60.0),
+            elasticsearch: ElasticsearchConfig::from_env(env)?,
         })
     }
 }

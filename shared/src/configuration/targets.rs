@@ -65,7 +65,7 @@ pub async fn try_target(
     let ddl = match new_mart(&mut connection, describing, wanted, &name, schemas).await? {
         Some(mart) => Some(marts::ddl(&mut connection, &mart).await?),
         None => {
-            refuse_wrong(validation::target_problems(&mut connection, &name, wanted.key).await?)?;
+            refuse_wrong(validation::target_problems(&mut connection, &name, wanted.key, wanted.options).await?)?;
             None
         }
     };
@@ -85,7 +85,7 @@ pub async fn allow_target(
         Some(mart) => Some(marts::create(&mut tx, &mart).await.map_err(refusal)?),
         None => None,
     };
-    refuse_wrong(validation::target_problems(&mut tx, &name, wanted.key).await?)?;
+    refuse_wrong(validation::target_problems(&mut tx, &name, wanted.key, wanted.options).await?)?;
     let entry = targets::insert(&mut tx, wanted.target, wanted.key, wanted.options).await.map_err(|error| {
         if store::violates(&error, "etl_targets_pkey") {
             AllowError::Taken(wanted.target.to_owned())

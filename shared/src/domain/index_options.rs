@@ -64,7 +64,7 @@ impl Default for IndexOptions {
             write: None,
             json: JsonFields::Object,
             max_body_bytes: 8 * 1024 * 1024,
-            max_docs: 5_000,
+            max_docs: 2_000,
             concurrency: 2,
             keep_old: 0,
         }
@@ -142,6 +142,12 @@ impl IndexOptions {
             .map(|(name, hint)| Problem::new(format!("options.settings.{name}"), format!("use the option {hint}")))
             .collect()
     }
+}
+
+/// Whether values of this type are JSON objects. An `update` merges objects.
+pub fn is_json(type_name: &str) -> bool {
+    let name = type_name.trim_end_matches("[]");
+    ["json", "jsonb", "hstore"].contains(&name) || name.starts_with("geometry") || name.starts_with("geography")
 }
 
 fn is_interval(text: &str) -> bool {

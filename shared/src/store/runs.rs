@@ -408,6 +408,13 @@ pub async fn next_page(
     .await
 }
 
+/// The runs that have not ended.
+pub async fn unfinished(connection: &mut PgConnection) -> sqlx::Result<Vec<RunId>> {
+    sqlx::query_scalar!(r#"select id as "id: RunId" from etl.etl_runs where status in ('QUEUED', 'RUNNING', 'PAUSED')"#)
+        .fetch_all(connection)
+        .await
+}
+
 /// Adds rows that were put aside.
 pub async fn add_rejected(tx: &mut PgConnection, id: RunId, rows: u64) -> sqlx::Result<()> {
     if rows > 0 {

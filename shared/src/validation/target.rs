@@ -1,22 +1,30 @@
 //! What must hold between the reader's columns and the target's.
 
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{PipelineDraft, Problem, SourceColumn, TargetName},
+    domain::{IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
     store::targets::{self, TargetColumn},
 };
 
-use super::{Reader, plan};
+use super::{Reader, index, plan};
 
-/// What is wrong with an entry of the whitelist: no such table, no such key, no rights.
+/// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
     connection: &mut PgConnection,
     target: &TargetName,
     key: &[String],
+    options: &Value,
 ) -> Result<Vec<Problem>, sqlx::Error> {
     let mut problems = key_problems(key);
-    let TargetName::Mart(table) = target else { return Ok(problems) };
+    let table = match target {
+        TargetName::Mart(table) => table,
+        TargetName::Index(_) => {
+            problems.extend(IndexOptions::parse(options).err().unwrap_or_default());
+            return Ok(problems);
+        }
+    };
     let columns = targets::columns(connection, table).await?;
     if columns.is_empty() {
         problems
@@ -73,10 +81,10 @@ pub(super) async fn mismatches(
         .collect();
     problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
     if let TargetName::Index(_) = &target {
-        problems.push(Problem::new(field, "this version does not write indexes yet: choose a table of `analytics`"));
+        problems.extend(index::mismatches(draft, &entry, reader));
     }
     if let TargetName::Mart(table) = &target {
-        let own = self::problems(connection, &target, &entry.key).await?;
+        let own = self::problems(connection, &target, &entry.key, &entry.options).await?;
         problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
         let columns = targets::columns(connection, table).await?;
         if !columns.is_empty() {

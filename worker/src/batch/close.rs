@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use sqlx::{Acquire, PgConnection};
 use vitrina_shared::{
-    domain::Run,
+    domain::{Run, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
     store::{
         self,
@@ -24,6 +24,7 @@ use crate::{environment::Environment, error::BatchError};
 pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Result<Step, BatchError> {
     let begun = Instant::now();
     let mut connection = env.db.acquire().await?;
+    take_over(&mut connection, job, plan).await?;
     store::flush(&mut connection).await?;
     let mut tx = connection.begin().await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
@@ -55,6 +56,17 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Resu
         }
     }
     Ok(step)
+}
+
+/// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat.
+async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
+    let Some(index) = plan.index() else { return Ok(()) };
+    let run = runs::find(connection, job.batch.run_id).await?;
+    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(()) };
+    if runs::is_walked(connection, run.id).await? {
+        index.finish(run.rows_written.unsigned_abs()).await?;
+    }
+    Ok(())
 }
 
 /// What a run does to its target between its last page and its end. Returns how many rows it wrote.

@@ -45,11 +45,14 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
                     env.keep_review(&inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, &inputs, &reviewed));
+            let plan = Arc::new(Plan::make(run.id, &inputs, &reviewed, &env.elasticsearch)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
     };
+    if let Some(index) = plan.index() {
+        index.prepare().await?;
+    }
     let start = match (run.status, run.started_at) {
         (RunStatus::Queued, None) => start::find(&env.db, &run, &plan).await?,
         // It was begun before: its bound stands.

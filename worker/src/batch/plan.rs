@@ -3,7 +3,7 @@
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
+    domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
     guard::SourceSchemas,
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
@@ -13,7 +13,11 @@ use super::{
     pushdown::{Completion, Page},
     stream::{Sink, Stream},
 };
-use crate::error::BatchError;
+use crate::{
+    elasticsearch::{Client, Index, SinkError},
+    error::BatchError,
+    sink::elasticsearch::IndexSink,
+};
 
 /// How tables begin in which runs gather their rows.
 pub const SWAP_PREFIX: &str = "swap_";
@@ -98,9 +102,17 @@ pub enum Route {
 #[derive(Debug)]
 pub struct Reviewed {
     reader: Reader,
-    table: String,
     key: Vec<String>,
-    columns: Vec<TargetColumn>,
+    destination: Destination,
+}
+
+/// Where rows go, as it was found.
+#[derive(Debug)]
+enum Destination {
+    /// A table of `analytics` with its columns.
+    Mart { table: String, columns: Vec<TargetColumn> },
+    /// An index; what is there is asked of Elasticsearch when a run begins.
+    Index { name: String, options: IndexOptions },
 }
 
 impl Reviewed {
@@ -119,11 +131,23 @@ impl Reviewed {
         let (name, _) = inputs.final_target();
         let mut connection = db.acquire().await?;
         let entry = targets::find(&mut connection, name).await?;
-        let (Ok(TargetName::Mart(table)), Some(entry)) = (name.parse(), entry) else {
-            return Err(BatchError::fatal(format!("target `{name}` cannot be written by this version")));
+        let (Ok(target), Some(entry)) = (name.parse(), entry) else {
+            return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
         };
-        let columns = targets::columns(&mut connection, &table).await?;
-        Ok(Self { reader, table, key: entry.key, columns })
+        let destination = match target {
+            TargetName::Mart(table) => {
+                let columns = targets::columns(&mut connection, &table).await?;
+                Destination::Mart { table, columns }
+            }
+            TargetName::Index(name) => {
+                let options = IndexOptions::parse(&entry.options).map_err(|problems| {
+                    let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+                    BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
+                })?;
+                Destination::Index { name, options }
+            }
+        };
+        Ok(Self { reader, key: entry.key, destination })
     }
 }
 
@@ -136,9 +160,33 @@ impl Plan {
         }
     }
 
+    /// The index that it writes, if it is one.
+    pub fn index(&self) -> Option<&IndexSink> {
+        match &self.route {
+            Route::Stream(Stream { sink: Sink::Index(sink), .. }) => Some(sink),
+            Route::Stream(Stream { sink: Sink::Postgres(_), .. }) | Route::Pushdown { .. } => None,
+        }
+    }
+
     /// Makes the plan of a run.
-    pub fn make(run: RunId, inputs: &PipelineDraft, reviewed: &Reviewed) -> Self {
-        let Reviewed { reader, table, key, columns } = reviewed;
+    pub fn make(
+        run: RunId,
+        inputs: &PipelineDraft,
+        reviewed: &Reviewed,
+        elasticsearch: &Result<Client, SinkError>,
+    ) -> Result<Self, BatchError> {
+        let Reviewed { reader, key, destination } = reviewed;
+        let (table, columns): (&str, &[TargetColumn]) = match destination {
+            Destination::Mart { table, columns } => (table, columns),
+            Destination::Index { .. } => ("", &[]),
+        };
+        let index = match destination {
+            Destination::Mart { .. } => None,
+            Destination::Index { name, options } => {
+                let index = Index::new(elasticsearch.clone()?, name, options.clone());
+                Some(IndexSink::new(index, run, inputs.mode, reader.arriving.clone()))
+            }
+        };
         let names: Vec<String> = match inputs.mode {
             Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect(),
             Mode::Full => key.clone(),
@@ -149,33 +197,37 @@ impl Plan {
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
         let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
-        Self {
+        Ok(Self {
             pipeline: inputs.name.clone(),
             relations: reader.query.relations().iter().map(ToString::to_string).collect(),
             nulls_first: page.nulls_first(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            route: route(inputs, &page),
+            completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),
+            route: route(inputs, &page, index),
             page_size: i64::from(inputs.batch_size),
-            completion: (inputs.mode == Mode::Full).then(|| page.completion()),
             greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
             walk,
             bound,
-        }
+        })
     }
 }
 
-fn route(inputs: &PipelineDraft, page: &Page<'_>) -> Route {
+fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
-    let stream = || Stream {
+    let stream = |sink| Stream {
         read: page.read(),
         transforms: transform::configured(&inputs.tasks),
         key: page.key.to_vec(),
         rejects_allowed,
-        sink: Sink::Postgres(page.merge()),
+        sink,
     };
+    if let Some(index) = index {
+        return Route::Stream(stream(Sink::Index(index)));
+    }
+    let stream = || stream(Sink::Postgres(page.merge()));
     if inputs.tasks.len() > 1 {
         return Route::Stream(stream());
     }

@@ -5,7 +5,7 @@
 
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::transform::Transform,
+    domain::{ErrorClass, transform::Transform},
     lifecycle::execution::HeldJob,
     store::{
         dead_letters::{self, Origin},
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     environment::Environment,
     error::BatchError,
-    sink::{Rejected, postgres},
+    sink::{Rejected, elasticsearch::IndexSink, postgres},
 };
 
 /// How a run's rows are streamed.
@@ -43,6 +43,8 @@ pub struct Stream {
 pub enum Sink {
     /// A mart.
     Postgres(Merge),
+    /// An index.
+    Index(IndexSink),
 }
 
 /// What a streamed batch did.
@@ -68,6 +70,7 @@ pub(super) async fn execute(
     let batch = Batch { stream, call, page, allowed, origin };
     match &stream.sink {
         Sink::Postgres(merge) => batch.write_mart(env, connection, merge).await,
+        Sink::Index(index) => batch.write_index(env, connection, index).await,
     }
 }
 
@@ -114,6 +117,43 @@ impl Batch<'_> {
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
+    }
+
+    /// Reading and writing overlap: the index takes rows while the next ones come.
+    async fn write_index(
+        &self,
+        env: &Environment,
+        connection: &mut PgConnection,
+        index: &IndexSink,
+    ) -> Result<Streamed, BatchError> {
+        let mut remains = Remains::default();
+        let mut reading = env.reading.acquire().await?;
+        let mut snapshot = reading.begin_with("begin read only").await?;
+        let written = {
+            let rows = reader::rows(&mut snapshot, self.reading(), &self.page, &mut remains);
+            index.write(rows, self.allowed.unwrap_or(0)).await?
+        };
+        snapshot.rollback().await?;
+        let end = self.end(&mut remains)?;
+        remains.rejected.extend(written.rejected);
+        self.refuse_too_many(&remains.rejected)?;
+        let mut tx = connection.begin().await?;
+        let outcome = self.commit(&mut tx, &end.statement(&written.changes.to_string())).await?;
+        let rejected = self.keep(&mut tx, &remains.rejected).await?;
+        runs::add_rejected(&mut tx, self.call.run, rejected).await?;
+        tx.commit().await?;
+        Ok(Streamed { outcome, rejected })
+    }
+
+    /// Transforms and the index refused rows of one page, each within the bound.
+    fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
+        match (rejected.last(), self.allowed) {
+            (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
+                let message = format!("more rows were refused than max_rejects allows; the last one: {}", last.error);
+                Err(BatchError::Failed { class: ErrorClass::Row, message })
+            }
+            (Some(_) | None, _) => Ok(()),
+        }
     }
 
     fn reading(&self) -> Reading<'_> {

@@ -73,7 +73,7 @@ pub struct Route {
 pub struct BulkWriter {
     route: Arc<Route>,
     action: Action,
-    max_rejects: usize,
+    max_rejects: u64,
     gathering: Gathering,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
@@ -96,7 +96,7 @@ impl Route {
 
 impl BulkWriter {
     /// A writer that fails once more than `max_rejects` documents were rejected.
-    pub fn new(route: Arc<Route>, action: Action, max_rejects: usize) -> Self {
+    pub fn new(route: Arc<Route>, action: Action, max_rejects: u64) -> Self {
         Self {
             route,
             action,
@@ -150,14 +150,13 @@ impl BulkWriter {
 
     fn count(&mut self, more: Written) -> Result<(), SinkError> {
         self.written.add(more);
-        let rejected = self.written.rejected.len();
-        match self.written.rejected.last() {
-            Some(last) if rejected > self.max_rejects => Err(SinkError::row(format!(
-                "{rejected} documents were rejected, {} are allowed; document `{}`: {}",
-                self.max_rejects, last.document.id, last.reason
-            ))),
-            Some(_) | None => Ok(()),
-        }
+        let rejected = self.written.rejected.len() as u64;
+        let Some(last) = self.written.rejected.last().filter(|_| rejected > self.max_rejects) else { return Ok(()) };
+        let (id, reason) = (&last.document.id, &last.reason);
+        Err(SinkError::row(match self.max_rejects {
+            0 => format!("Elasticsearch refuses document `{id}`: {reason}"),
+            most => format!("Elasticsearch refuses more than {most} documents; the last one, `{id}`: {reason}"),
+        }))
     }
 }
 

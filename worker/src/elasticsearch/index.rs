@@ -28,8 +28,10 @@ pub struct Index {
 
 /// A physical index and what leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Physical {
+pub struct Physical {
+    /// Its name.
     pub name: String,
+    /// Its aliases.
     pub aliases: Vec<String>,
 }
 
@@ -37,6 +39,17 @@ impl Index {
     /// The index of this name. Nothing is asked or sent.
     pub fn new(client: Client, name: impl Into<String>, options: IndexOptions) -> Self {
         Self { client, name: name.into(), options }
+    }
+
+    /// What was decided about it.
+    pub fn options(&self) -> &IndexOptions {
+        &self.options
+    }
+
+    /// Makes sure that the server is one that we can work with, and that we may.
+    pub async fn check_access(&self) -> Result<(), SinkError> {
+        self.client.server().await?;
+        self.client.check_rights(&self.name).await
     }
 
     /// Makes sure that rows with these columns can be written, creating what is missing, and says by which route.
@@ -90,7 +103,7 @@ impl Index {
     }
 
     /// All physical indexes of ours, in use or not.
-    pub(super) async fn ours(&self) -> Result<Vec<Physical>, SinkError> {
+    pub async fn ours(&self) -> Result<Vec<Physical>, SinkError> {
         let found = self.aliases(&format!("/{}{MARK}*/_alias", self.name)).await?;
         Ok(found.into_iter().filter(|physical| self.run_of(&physical.name).is_some()).collect())
     }

@@ -4,7 +4,7 @@
 //! text, numbers as numbers, `NaN` and the infinities as text, which number fields refuse.
 
 use serde_json::{Map, Value, json};
-use vitrina_shared::domain::{IndexOptions, JsonFields, SourceColumn};
+use vitrina_shared::domain::{IndexOptions, JsonFields, SourceColumn, index_options::is_json};
 
 /// Codes up to this length are searched as a whole and not by their words.
 const MAX_CODE: u32 = 64;
@@ -24,12 +24,6 @@ pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     mappings.insert("dynamic".to_owned(), json!("strict"));
     mappings.insert("properties".to_owned(), Value::Object(fields));
     Value::Object(mappings)
-}
-
-/// Whether a column is rendered as an object, which an `update` would merge into what is there.
-pub fn is_json(type_name: &str) -> bool {
-    let name = element(type_name);
-    ["json", "jsonb", "hstore"].contains(&name) || name.starts_with("geometry") || name.starts_with("geography")
 }
 
 /// The mapping of one column by its type's name. An array is mapped like its elements.

@@ -21,17 +21,16 @@ use super::{
     index::{Index, Physical},
 };
 
-/// A search that began before the swap may still be reading the replaced index.
-pub const GRACE: Duration = Duration::from_secs(60);
-
 impl Index {
-    /// Creates the run's index, or finds it where a crash left it, and says by which route to fill it. Nothing if the run
-    /// has swapped already: the process died between the swap and its own end.
-    pub async fn begin_rebuild(&self, run: RunId, columns: &[SourceColumn]) -> Result<Option<Arc<Route>>, SinkError> {
+    /// Creates the run's index, or finds it where a crash left it, and says by which route to fill it.
+    pub async fn begin_rebuild(&self, run: RunId, columns: &[SourceColumn]) -> Result<Arc<Route>, SinkError> {
         let physical = self.physical(run);
+        let alias = Self::building(&physical);
+        let route = Arc::new(Route::new(self.client.clone(), &alias, &self.options));
         let behind = self.behind().await?;
         if behind.iter().any(|serving| serving.name == physical) {
-            return Ok(None);
+            // The process died between the swap and its own end: there is nothing left to write.
+            return Ok(route);
         }
         if behind.is_empty() {
             self.refuse_concrete().await?;
@@ -39,9 +38,8 @@ impl Index {
         let mut settings = self.settings();
         settings["number_of_replicas"] = json!(0);
         settings["refresh_interval"] = json!("-1");
-        let alias = Self::building(&physical);
         self.create(&physical, &alias, columns, &settings).await?;
-        Ok(Some(Arc::new(Route::new(self.client.clone(), &alias, &self.options))))
+        Ok(route)
     }
 
     /// Makes the run's index the one that serves, if it has at least `expected` documents. Harmless to repeat.
@@ -58,7 +56,8 @@ impl Index {
         let found = self.count(&physical).await?;
         if found < expected {
             return Err(SinkError::fatal(format!(
-                "the new index `{physical}` has {found} documents where {expected} were written; the old one goes on serving"
+                "the new index `{physical}` has {found} documents where {expected} were written, and does not take over: make \
+                 sure that the query returns each key once"
             )));
         }
         if found > expected {
@@ -86,12 +85,16 @@ impl Index {
         Ok(())
     }
 
-    /// Removes what runs left behind: indexes that ended runs were building, and replaced ones after `grace`, except those
-    /// to be kept. Returns the names.
-    pub async fn sweep(&self, live: &HashSet<RunId>, grace: Duration) -> Result<Vec<String>, SinkError> {
-        let (detached, building): (Vec<Physical>, Vec<Physical>) = self
-            .ours()
-            .await?
+    /// Removes of what was found whatever runs left behind: indexes that ended runs were building, and replaced ones after
+    /// `grace`, except those to be kept. Returns the names. `live` must have been looked up after `found`, otherwise the
+    /// index of a run that has just begun would be taken for litter.
+    pub async fn sweep(
+        &self,
+        found: Vec<Physical>,
+        live: &HashSet<RunId>,
+        grace: Duration,
+    ) -> Result<Vec<String>, SinkError> {
+        let (detached, building): (Vec<Physical>, Vec<Physical>) = found
             .into_iter()
             .filter(|physical| !physical.aliases.contains(&self.name))
             .partition(|physical| physical.aliases.is_empty());

@@ -12,13 +12,13 @@ use crate::{
     support::{Corner, item, items, run, write},
 };
 
-const DOCUMENTS: u64 = 2_000;
+const DOCUMENTS: u64 = 1_000;
 
 /// Writes through a proxy and compares what arrived; returns the proxy.
 async fn survives(script: impl Fn(&Seen) -> Fault + Send + Sync + 'static) -> Option<Proxy> {
     let corner = Corner::new()?;
     let proxy = Proxy::start(&corner.node, script).await;
-    let index = corner.index_at(&proxy.url, &[], json!({"max_docs": 100, "concurrency": 4}));
+    let index = corner.index_at(&proxy.url, &[], json!({"max_docs": 50, "concurrency": 4}));
     let route = index.prepare(run(), &items()).await.unwrap();
     let written = write(&route, Action::Upsert, (0..DOCUMENTS).map(|n| item(n, &format!("item {n}")))).await.unwrap();
     // A document whose acknowledgement was lost is found there at the second attempt.

@@ -1,12 +1,23 @@
 //! The Elasticsearch sink on a real node, and behind a proxy that does what a healthy node never would.
 //!
-//! `scripts/with-elasticsearch cargo test -p vitrina-worker --test elasticsearch` starts the node.
+//! `scripts/with-elasticsearch scripts/with-postgres cargo test -p vitrina-worker --test elasticsearch` starts both
+//! servers. `VITRINA_TEST_FILMS` makes the marts larger.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod disasters;
 mod faults;
+mod films;
 mod indexes;
+mod node;
+mod pipelines;
 mod proxy;
 mod rebuilds;
 mod support;
 mod values;
+#[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
+#[path = "../processes/worker_process.rs"]
+mod worker_process;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/support.rs"]
+mod world;
 mod writing;

@@ -1,7 +1,6 @@
 //! Full runs: another index is built and takes the place of the one that serves.
 
 use std::{
-    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use vitrina_shared::domain::{ErrorClass, RunId};
-use vitrina_worker::elasticsearch::{Action, GRACE, Index};
+use vitrina_worker::elasticsearch::{Action, GRACE, Index, SinkError};
 
 use crate::support::{Corner, item, items, run, write};
 
@@ -19,10 +18,14 @@ const LATER: Duration = Duration::ZERO;
 
 async fn rebuild(index: &Index, count: u64, name: &str) -> RunId {
     let this = run();
-    let route = index.begin_rebuild(this, &items()).await.unwrap().unwrap();
+    let route = index.begin_rebuild(this, &items()).await.unwrap();
     write(&route, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
     index.finish_rebuild(this, count).await.unwrap();
     this
+}
+
+async fn sweep(index: &Index, live: &[RunId], grace: Duration) -> Result<Vec<String>, SinkError> {
+    index.sweep(index.ours().await?, &live.iter().copied().collect(), grace).await
 }
 
 #[tokio::test]
@@ -38,12 +41,8 @@ async fn a_rebuilt_index_takes_over_with_its_settings_and_the_old_one_goes() {
     let settings = corner.ask(&format!("{}/_settings", corner.name)).await[&physical]["settings"]["index"].clone();
     assert_eq!((&settings["number_of_replicas"], &settings["refresh_interval"]), (&json!("1"), &json!("2s")));
 
-    assert_eq!(
-        index.sweep(&HashSet::new(), GRACE).await.unwrap(),
-        Vec::<String>::new(),
-        "somebody may be searching it"
-    );
-    assert_eq!(index.sweep(&HashSet::new(), LATER).await.unwrap().len(), 1);
+    assert_eq!(sweep(&index, &[], GRACE).await.unwrap(), Vec::<String>::new(), "somebody may be searching it");
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap().len(), 1);
     assert_eq!(corner.physical().await, [(physical, vec![corner.name.clone()])]);
 }
 
@@ -71,7 +70,7 @@ async fn a_search_never_sees_an_error_an_empty_or_a_partial_index() {
     });
     for generation in 1..=4 {
         rebuild(&index, 500, &format!("generation {generation}")).await;
-        index.sweep(&HashSet::new(), GRACE).await.unwrap();
+        sweep(&index, &[], GRACE).await.unwrap();
     }
     done.store(true, Ordering::SeqCst);
     assert!(searching.await.unwrap() > 4, "hardly anybody searched");
@@ -83,7 +82,7 @@ async fn a_rebuild_that_lost_documents_does_not_take_over() {
     let index = corner.index(json!({}));
     rebuild(&index, 20, "old").await;
     let this = run();
-    let route = index.begin_rebuild(this, &items()).await.unwrap().unwrap();
+    let route = index.begin_rebuild(this, &items()).await.unwrap();
     write(&route, Action::Replace, (0..19).map(|n| item(n, "new"))).await.unwrap();
     let error = index.finish_rebuild(this, 20).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
@@ -97,10 +96,10 @@ async fn a_rebuild_that_ended_badly_leaves_the_old_index_serving_and_no_litter()
     let index = corner.index(json!({}));
     let serving = rebuild(&index, 20, "old").await;
     let (dead, live) = (run(), run());
-    let late = index.begin_rebuild(dead, &items()).await.unwrap().unwrap();
+    let late = index.begin_rebuild(dead, &items()).await.unwrap();
     write(&late, Action::Replace, (0..5).map(|n| item(n, "dead"))).await.unwrap();
-    index.begin_rebuild(live, &items()).await.unwrap().unwrap();
-    let removed = index.sweep(&HashSet::from([live]), LATER).await.unwrap();
+    index.begin_rebuild(live, &items()).await.unwrap();
+    let removed = sweep(&index, &[live], LATER).await.unwrap();
     assert_eq!(removed, [format!("{}-vitrina-{dead}", corner.name)]);
     let error = write(&late, Action::Replace, [item(9, "late")]).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal, "{error}");
@@ -118,16 +117,17 @@ async fn a_rebuild_goes_on_where_a_crash_left_it() {
     let index = corner.index(json!({}));
     rebuild(&index, 10, "old").await;
     let this = run();
-    let first = index.begin_rebuild(this, &items()).await.unwrap().unwrap();
+    let first = index.begin_rebuild(this, &items()).await.unwrap();
     write(&first, Action::Replace, (0..15).map(|n| item(n, "new"))).await.unwrap();
-    let again = index.begin_rebuild(this, &items()).await.unwrap().unwrap();
+    let again = index.begin_rebuild(this, &items()).await.unwrap();
     write(&again, Action::Replace, (10..30).map(|n| item(n, "new"))).await.unwrap();
     index.finish_rebuild(this, 30).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);
 
     // The process died after the swap: there is nothing left to do.
-    assert!(index.begin_rebuild(this, &items()).await.unwrap().is_none());
+    index.begin_rebuild(this, &items()).await.unwrap();
     index.finish_rebuild(this, 30).await.unwrap();
+    assert_eq!(corner.documents().await.len(), 30);
 }
 
 #[tokio::test]
@@ -138,8 +138,8 @@ async fn replaced_indexes_are_kept_for_a_rollback_where_that_is_wanted() {
     for generation in 0..3 {
         runs.push(rebuild(&index, 5, &format!("generation {generation}")).await);
     }
-    assert_eq!(index.sweep(&HashSet::new(), LATER).await.unwrap(), [format!("{}-vitrina-{}", corner.name, runs[0])]);
-    assert_eq!(index.sweep(&HashSet::new(), LATER).await.unwrap(), Vec::<String>::new());
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap(), [format!("{}-vitrina-{}", corner.name, runs[0])]);
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap(), Vec::<String>::new());
     assert_eq!(corner.physical().await.len(), 2);
 }
 
@@ -150,7 +150,7 @@ async fn a_rebuild_replaces_an_index_of_somebody_else_and_does_not_remove_it() {
     corner.put(reqwest::Method::PUT, &theirs, &json!({"aliases": {&corner.name: {}}})).await;
     let index = corner.index(json!({}));
     let this = rebuild(&index, 5, "ours").await;
-    assert_eq!(index.sweep(&HashSet::new(), LATER).await.unwrap(), Vec::<String>::new());
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap(), Vec::<String>::new());
     let ours = format!("{}-vitrina-{this}", corner.name);
     assert_eq!(corner.physical().await, [(theirs, vec![]), (ours, vec![corner.name.clone()])]);
 }

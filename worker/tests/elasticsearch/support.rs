@@ -15,6 +15,8 @@ use vitrina_shared::{
 };
 use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
 
+pub use crate::world::eventually_within;
+
 /// Counts the indexes of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -27,7 +29,7 @@ pub struct Corner {
 impl Corner {
     /// A corner of the node; nothing, and a loud word about it, where there is none.
     pub fn new() -> Option<Self> {
-        let Ok(node) = std::env::var("VITRINA_TEST_ELASTICSEARCH_URL") else {
+        let Some(node) = node() else {
             // Around the harness, which keeps the output of tests that pass to itself.
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("a test").to_owned();
@@ -35,8 +37,13 @@ impl Corner {
             std::io::stderr().write_all(line.as_bytes()).unwrap();
             return None;
         };
+        Some(Self::at(node))
+    }
+
+    /// A corner of another node.
+    pub fn at(node: String) -> Self {
         let name = format!("vitrina-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Some(Self { node, name })
+        Self { node, name }
     }
 
     /// The index of this name, with these options.
@@ -109,6 +116,10 @@ impl Drop for Corner {
     }
 }
 
+fn node() -> Option<String> {
+    std::env::var("VITRINA_TEST_ELASTICSEARCH_URL").ok()
+}
+
 /// A client with settings of the environment.
 pub fn client(url: &str, settings: &[(&str, &str)]) -> Client {
     let pairs = [("ELASTICSEARCH_URL", url)].into_iter().chain(settings.iter().copied());
@@ -151,7 +162,7 @@ pub async fn write(
 pub async fn write_with(
     route: &Arc<Route>,
     action: Action,
-    max_rejects: usize,
+    max_rejects: u64,
     documents: impl IntoIterator<Item = Document>,
 ) -> Result<Written, SinkError> {
     let mut writer = BulkWriter::new(route.clone(), action, max_rejects);

@@ -55,7 +55,7 @@ async fn every_kind_of_value_has_its_outcome() {
         version: None,
         body: body.clone(),
     });
-    let written = write_with(&route, Action::Replace, cases.len(), documents).await.unwrap();
+    let written = write_with(&route, Action::Replace, cases.len() as u64, documents).await.unwrap();
     for (n, (body, refusal)) in cases.iter().enumerate() {
         let rejected = written.rejected.iter().find(|rejected| rejected.document.id == n.to_string());
         let reason = rejected.map(|rejected| rejected.reason.as_str());

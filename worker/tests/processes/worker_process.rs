@@ -19,6 +19,11 @@ pub struct WorkerProcess {
 impl WorkerProcess {
     /// Starts one with short heartbeats, so that a dead one is missed soon.
     pub fn start(url: &str) -> Self {
+        Self::start_with(url, &[])
+    }
+
+    /// The same with further settings.
+    pub fn start_with(url: &str, settings: &[(&str, &str)]) -> Self {
         let metrics = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let child = Command::new(env!("CARGO_BIN_EXE_vitrina-worker"))
             .env_clear()
@@ -28,6 +33,7 @@ impl WorkerProcess {
             .env("VITRINA_CONCURRENCY", "2")
             .env("VITRINA_METRICS_ADDR", format!("127.0.0.1:{metrics}"))
             .env("VITRINA_LOG", "warn")
+            .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
