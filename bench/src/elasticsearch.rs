@@ -130,7 +130,12 @@ impl Node {
     }
 
     async fn remove(&self) -> Outcome<()> {
-        self.ask(reqwest::Method::DELETE, &format!("{INDEX}*,{BARE}*"), None).await.map(drop)
+        let url = format!("{}/_cat/indices/{INDEX}*,{BARE}*?h=index", self.url);
+        let found = self.http.get(url).send().await?.error_for_status()?.text().await?;
+        for index in found.split_whitespace() {
+            self.ask(reqwest::Method::DELETE, index, None).await?;
+        }
+        Ok(())
     }
 
     /// An index with the mapping that Vitrina's has.

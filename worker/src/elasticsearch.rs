@@ -1,16 +1,17 @@
 //! Marts as search indexes: the sink for targets `es:<index>`.
 //!
 //! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client` and `server` (the other
-//! side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full run).
-//! `sweeper` removes
-//! what runs left behind, `error` says what a failure means for the caller.
+//! side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full run),
+//! `contents` (what is there). `sweeper` removes what runs left behind, `error` says what a failure means for the caller.
 
 mod bulk;
 mod client;
+mod contents;
 mod document;
 mod error;
 mod index;
 mod mapping;
+mod patience;
 mod rebuild;
 mod server;
 mod sweeper;

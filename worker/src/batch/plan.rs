@@ -225,7 +225,7 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>) -> R
         sink,
     };
     if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(index)));
+        return Route::Stream(stream(Sink::Index(Box::new(index))));
     }
     let stream = || stream(Sink::Postgres(page.merge()));
     if inputs.tasks.len() > 1 {

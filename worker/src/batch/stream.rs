@@ -44,7 +44,7 @@ pub enum Sink {
     /// A mart.
     Postgres(Merge),
     /// An index.
-    Index(IndexSink),
+    Index(Box<IndexSink>),
 }
 
 /// What a streamed batch did.

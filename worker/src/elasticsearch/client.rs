@@ -13,9 +13,15 @@ use elasticsearch::{
     },
 };
 use serde_json::Value;
-use vitrina_shared::config::{Credentials, ElasticsearchConfig, ElasticsearchUrl};
+use vitrina_shared::{
+    config::{Credentials, ElasticsearchConfig, ElasticsearchUrl},
+    domain::ErrorClass,
+};
 
-use super::error::{SinkError, retry_after};
+use super::{
+    error::{SinkError, retry_after},
+    patience::Patience,
+};
 
 /// A connection to a cluster. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -65,10 +71,21 @@ impl Client {
         self.patience
     }
 
-    /// Sends a request with a JSON body and returns the answer, whatever its status.
+    /// Sends a request with a JSON body and returns the answer, whatever its status. All requests that are sent this way
+    /// may be repeated, so a server that is away, or has no room, is waited for.
     pub async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, SinkError> {
         let body = body.map(|body| Bytes::from(body.to_string()));
-        self.transmit(method, path, HeaderMap::new(), body).await
+        let mut patience = Patience::new(self.patience);
+        loop {
+            let sent = self.transmit(method, path, HeaderMap::new(), body.clone()).await;
+            let retry_after = match &sent {
+                Ok(answer) if matches!(answer.status, 429 | 502..=504) => answer.retry_after,
+                Err(error) if error.class == ErrorClass::Transient => None,
+                Ok(_) | Err(_) => return sent,
+            };
+            let Some(pause) = patience.pause(retry_after) else { return sent };
+            tokio::time::sleep(pause).await;
+        }
     }
 
     /// Sends a request and returns the body of a good answer.
