@@ -13,7 +13,7 @@ use crate::{App, Server};
 pub async fn run() -> Result<(), Failure> {
     let (log, database, config, source): (LogConfig, DatabaseConfig, ApiConfig, SourceConfig) =
         Env::from_process().read()?;
-    let _telemetry = telemetry::init(&log)?;
+    let _telemetry = telemetry::init(&log, "vitrina-api")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     Server::bind(App::new(config, &database, &source, stop)).await?.run().await?;

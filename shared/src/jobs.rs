@@ -2,6 +2,8 @@
 //!
 //! There is no function here that takes a pool. Whatever a job depends on is committed with it or not at all.
 
+pub mod trace_context;
+
 use apalis_core::task::{builder::TaskBuilder, task_id::TaskId};
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::Value;
@@ -55,13 +57,24 @@ pub struct ReportJob {
     pub queued_us: Option<i64>,
     /// The request that all of this came from.
     pub correlation_id: String,
+    /// Where its trace stands, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 impl ReportJob {
     /// The job of a report.
     pub fn new(report_id: ReportId, kind: ReportKind, correlation_id: &str) -> Self {
         let correlation_id = correlation_id.to_owned();
-        Self { job: REPORT.to_owned(), report_id, kind, attempt: 0, queued_us: None, correlation_id }
+        Self {
+            job: REPORT.to_owned(),
+            report_id,
+            kind,
+            attempt: 0,
+            queued_us: None,
+            correlation_id,
+            traceparent: trace_context::current(),
+        }
     }
 
     /// The same after one more attempt that failed.
@@ -91,6 +104,9 @@ pub struct BatchJob {
     pub queued_us: Option<i64>,
     /// The request that all of this came from.
     pub correlation_id: String,
+    /// Where its trace stands, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// Why a job could not be queued.

@@ -12,7 +12,10 @@ mod recovery;
 use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::{
-    domain::{Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger},
+    domain::{
+        Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger,
+        error_class::without_values,
+    },
     jobs::EnqueueError,
     store::{self, horizon, pipelines, runs, state, transitions},
 };
@@ -237,7 +240,7 @@ async fn change(
         from = %pipeline.status,
         to = %to,
         actor = cause.actor,
-        reason,
+        reason = %without_values(reason),
         "transition",
     );
     Ok(to)

@@ -1,4 +1,5 @@
-//! The log: text for people or JSON for machines, on standard error and, if wanted, besides in a file.
+//! The log: text for people or JSON for machines, on standard error and, if wanted, besides in a file. And traces, for
+//! whoever runs a collector.
 //!
 //! Spans carry identity (`pipeline`, `run_id`, `batch` …), events carry facts. A line has both, and panics are lines
 //! like any other.
@@ -6,6 +7,7 @@
 mod json;
 mod panics;
 mod rotation;
+mod traces;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -23,12 +25,14 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::config::{LogConfig, LogFormat};
 use json::JsonLines;
 use rotation::RotatingFile;
+use traces::Traces;
 
 /// Keep it until the program ends: when it goes, what is in the log file is on the disk.
 #[must_use]
 #[derive(Debug)]
 pub struct TelemetryGuard {
     file: Option<Arc<RotatingFile>>,
+    _traces: Option<Traces>,
 }
 
 /// Why there is no log.
@@ -50,18 +54,35 @@ pub enum TelemetryError {
         /// What the system said.
         source: io::Error,
     },
+    /// Spans cannot be sent.
+    #[error("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint} which spans cannot be sent to: {reason}")]
+    Traces {
+        /// The collector.
+        endpoint: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Somebody else collects the events of this process already.
     #[error("the log was started already")]
     AlreadyStarted,
 }
 
-/// Starts the log of this process, panics included.
-pub fn init(config: &LogConfig) -> Result<TelemetryGuard, TelemetryError> {
+/// Starts the log of this process, panics included, and its traces under the name of `service`, if they are wanted.
+pub fn init(config: &LogConfig, service: &'static str) -> Result<TelemetryGuard, TelemetryError> {
     let file = open_file(config)?;
-    let subscriber = subscriber(config, file.clone())?;
-    subscriber.try_init().map_err(|_| TelemetryError::AlreadyStarted)?;
+    let traces = config.otlp_endpoint.as_deref().map(|endpoint| Traces::start(endpoint, service)).transpose()?;
+    let log = Log::new(config, file.clone())?;
+    let started = match &traces {
+        // A filter for all would keep spans from the collector that are not logged.
+        Some(traces) => {
+            let log = log.layers.with_filter(log.filter);
+            tracing_subscriber::registry().with(log).with(traces.layer()).try_init()
+        }
+        None => log.subscriber().try_init(),
+    };
+    started.map_err(|_| TelemetryError::AlreadyStarted)?;
     panics::log_panics();
-    Ok(TelemetryGuard { file })
+    Ok(TelemetryGuard { file, _traces: traces })
 }
 
 fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryError> {
@@ -70,18 +91,27 @@ fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryE
     Ok(Some(Arc::new(file.map_err(|source| TelemetryError::File { path: path.clone(), source })?)))
 }
 
-fn subscriber(
-    config: &LogConfig,
-    file: Option<Arc<RotatingFile>>,
-) -> Result<impl Subscriber + Send + Sync, TelemetryError> {
-    let filter = EnvFilter::builder().parse(&config.filter);
-    let filter =
-        filter.map_err(|error| TelemetryError::Filter { filter: config.filter.clone(), reason: error.to_string() })?;
-    let layers = match config.format {
-        LogFormat::Text => text(file),
-        LogFormat::Json => json(file),
-    };
-    Ok(tracing_subscriber::registry().with(layers).with(filter))
+/// What is logged, and where it goes.
+struct Log {
+    layers: Layers,
+    filter: EnvFilter,
+}
+
+impl Log {
+    fn new(config: &LogConfig, file: Option<Arc<RotatingFile>>) -> Result<Self, TelemetryError> {
+        let filter = EnvFilter::builder().parse(&config.filter);
+        let filter = filter
+            .map_err(|error| TelemetryError::Filter { filter: config.filter.clone(), reason: error.to_string() })?;
+        let layers = match config.format {
+            LogFormat::Text => text(file),
+            LogFormat::Json => json(file),
+        };
+        Ok(Self { layers, filter })
+    }
+
+    fn subscriber(self) -> impl Subscriber + Send + Sync {
+        tracing_subscriber::registry().with(self.layers).with(self.filter)
+    }
 }
 
 type Layers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
@@ -132,7 +162,7 @@ mod tests {
         for _ in 0..2 {
             let config = LogConfig { format, file: Some(path.clone()), ..LogConfig::default() };
             let file = open_file(&config).expect("a file in the temporary directory");
-            let subscriber = subscriber(&config, file).expect("a good filter");
+            let subscriber = Log::new(&config, file).expect("a good filter").subscriber();
             tracing::subscriber::with_default(subscriber, || {
                 let _span = info_span!("batch", pipeline = "films").entered();
                 info!(rows_read = 7, "batch closed");
@@ -165,7 +195,7 @@ mod tests {
     #[test]
     fn a_wrong_filter_is_refused_by_the_name_of_its_variable() {
         let config = LogConfig { filter: "info,sqlx=loud".to_owned(), ..LogConfig::default() };
-        let error = subscriber(&config, None).map(|_| ()).expect_err("loud is no level");
+        let error = Log::new(&config, None).map(|_| ()).expect_err("loud is no level");
         assert!(error.to_string().starts_with("VITRINA_LOG is \"info,sqlx=loud\""), "{error}");
     }
 

@@ -13,7 +13,7 @@ use crate::{Worker, metrics_server};
 pub async fn run() -> Result<(), Failure> {
     let (log, database, config, source): (LogConfig, DatabaseConfig, WorkerConfig, SourceConfig) =
         Env::from_process().read()?;
-    let _telemetry = telemetry::init(&log)?;
+    let _telemetry = telemetry::init(&log, "vitrina-worker")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let metrics = metrics_server::serve(config.metrics_addr, stop.clone()).await?;

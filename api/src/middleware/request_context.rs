@@ -8,7 +8,10 @@ use salvo::{
 };
 use tracing::Instrument;
 use uuid::Uuid;
-use vitrina_shared::metrics::{HTTP_REQUEST_DURATION, HTTP_REQUESTS};
+use vitrina_shared::{
+    jobs::trace_context::{self, TRACEPARENT},
+    metrics::{HTTP_REQUEST_DURATION, HTTP_REQUESTS},
+};
 
 use crate::app::App;
 
@@ -38,6 +41,7 @@ impl Handler for RequestContext {
         let start = Instant::now();
         let id = RequestId::of(req);
         let span = tracing::info_span!("request", correlation_id = %id.0);
+        trace_context::go_on(&span, req.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok()));
         add_headers(res, &id);
         depot.insert_typed(self.0.clone());
         depot.insert_typed(id);

@@ -36,7 +36,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let quiet = std::env::var("VITRINA_LOG").err().map(|_| "warn");
     let env = Env::from_process().with("VITRINA_LOG", quiet);
     let (log, database, source): (LogConfig, OptionalDatabaseConfig, SourceConfig) = env.read()?;
-    let _telemetry = telemetry::init(&log)?;
+    let _telemetry = telemetry::init(&log, "vitrina")?;
     if database.url.is_none()
         && let Some(running) = embedded_postgres::running(&options.data_dir)?
     {

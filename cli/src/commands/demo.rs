@@ -61,7 +61,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         .with("VITRINA_TOKENS", Some(""))
         .with("VITRINA_LOG", std::env::var("VITRINA_LOG").err().map(|_| "error"));
     let settings: Settings = with_own_database(env).read()?;
-    let _telemetry = telemetry::init(&settings.0)?;
+    let _telemetry = telemetry::init(&settings.0, "vitrina")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);

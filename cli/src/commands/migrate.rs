@@ -9,7 +9,7 @@ use vitrina_shared::{
 
 pub(super) async fn run() -> Result<(), Failure> {
     let (log, database, source): (LogConfig, DatabaseConfig, SourceConfig) = Env::from_process().read()?;
-    let _telemetry = telemetry::init(&log)?;
+    let _telemetry = telemetry::init(&log, "vitrina")?;
     let pool = database::pool(&database, "vitrina-migrate");
     migrate::migrate(&pool, &source.schemas).await?;
     pool.close().await;

@@ -34,7 +34,7 @@ pub struct Options {
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let env = Env::from_process().with("VITRINA_ADDR", options.addr.as_ref());
     let (log, database, api, worker, source): Settings = with_own_database(env).read()?;
-    let _telemetry = telemetry::init(&log)?;
+    let _telemetry = telemetry::init(&log, "vitrina")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let Some(home) = Home::open(&database, &options.data_dir, &source, &stop).await? else { return Ok(()) };

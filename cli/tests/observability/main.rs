@@ -4,6 +4,7 @@
 //! leaves those out that need it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod collector;
 mod configuration;
 mod dashboards;
 mod layout;
@@ -13,3 +14,4 @@ mod rules;
 mod runbooks;
 mod scene;
 mod scraped;
+mod told;

@@ -24,16 +24,24 @@ pub struct Service {
 
 impl Service {
     fn start(command: &str, url: &str, variable: &str) -> Self {
+        Self::start_with(command, url, variable, &[("VITRINA_LOG", "error")])
+    }
+
+    /// Starts a service whose address is told by `variable`, with further settings.
+    pub fn start_with(command: &str, url: &str, variable: &str, settings: &[(&str, &str)]) -> Self {
         let addr = format!("127.0.0.1:{}", free_port());
+        let output =
+            if settings.iter().any(|(name, _)| *name == "VITRINA_LOG_FILE") { Stdio::null() } else { Stdio::inherit() };
         let process = Command::new(env!("CARGO_BIN_EXE_vitrina"))
             .arg(command)
             .env_clear()
             .env("DATABASE_URL", url)
             .env(variable, &addr)
             .env("VITRINA_HEARTBEAT_SECONDS", "0.3")
-            .env("VITRINA_LOG", "error")
+            .envs(settings.iter().copied())
             .current_dir("/")
             .stdin(Stdio::null())
+            .stderr(output)
             .spawn()
             .unwrap();
         Self { process, addr }

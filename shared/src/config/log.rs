@@ -23,6 +23,8 @@ pub struct LogConfig {
     pub file_bytes: u64,
     /// How many that were set aside are kept: `VITRINA_LOG_FILES_KEPT`.
     pub files_kept: u32,
+    /// The collector that traces are sent to, if any: `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    pub otlp_endpoint: Option<String>,
 }
 
 /// How a log line looks.
@@ -37,7 +39,14 @@ pub enum LogFormat {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { filter: "info".to_owned(), format: LogFormat::Text, file: None, file_bytes: FILE_BYTES, files_kept: 5 }
+        Self {
+            filter: "info".to_owned(),
+            format: LogFormat::Text,
+            file: None,
+            file_bytes: FILE_BYTES,
+            files_kept: 5,
+            otlp_endpoint: None,
+        }
     }
 }
 
@@ -50,6 +59,7 @@ impl FromEnv for LogConfig {
             format: format.unwrap_or_default(),
             file: env.text("VITRINA_LOG_FILE").map(PathBuf::from),
             file_bytes: env.number("VITRINA_LOG_FILE_BYTES", FILE_BYTES, 1024..=1 << 40),
+            otlp_endpoint: env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", parse_endpoint),
             files_kept: env.number("VITRINA_LOG_FILES_KEPT", Self::default().files_kept, 0..=1000),
         })
     }
@@ -61,6 +71,18 @@ fn parse_format(value: &str) -> Result<LogFormat, String> {
         "json" => Ok(LogFormat::Json),
         _ => Err(format!("is \"{value}\" but takes text or json (default text)")),
     }
+}
+
+/// A collector without TLS: one that is elsewhere is reached through one that is near.
+fn parse_endpoint(value: &str) -> Result<String, String> {
+    let host = value.strip_prefix("http://").filter(|host| !host.is_empty() && !host.starts_with(['/', ':']));
+    let host = host.filter(|host| !host.contains(char::is_whitespace));
+    host.map(|_| value.to_owned()).ok_or_else(|| {
+        format!(
+            "is \"{}\" but takes the address of a collector, for instance http://127.0.0.1:4318",
+            value.escape_debug()
+        )
+    })
 }
 
 /// Refuses what `tracing` cannot read, and a bare word that is no level: it would silence all but a target of that name.
@@ -115,6 +137,16 @@ mod tests {
         assert_eq!(read("VITRINA_LOG_FORMAT", "TEXT").map(|log| log.format), Ok(LogFormat::Text));
         let sentence = read("VITRINA_LOG_FORMAT", "xml").expect_err("xml");
         assert_eq!(sentence, "VITRINA_LOG_FORMAT is \"xml\" but takes text or json (default text).");
+    }
+
+    #[test]
+    fn a_collector_is_an_http_address() {
+        let log = read("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318").expect("an address");
+        assert_eq!(log.otlp_endpoint.as_deref(), Some("http://127.0.0.1:4318"));
+        for wrong in ["127.0.0.1:4318", "grpc://127.0.0.1:4317", "http://", "http:// a", "http:///v1"] {
+            let sentence = read("OTEL_EXPORTER_OTLP_ENDPOINT", wrong).expect_err(wrong);
+            assert!(sentence.contains("takes the address of a collector"), "{sentence}");
+        }
     }
 
     #[test]

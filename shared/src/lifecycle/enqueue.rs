@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::{Cause, LifecycleError};
 use crate::{
     domain::{Checkpoint, Mode, Pipeline, PipelineDraft, Position, Run, RunId, RunStatus, Trigger},
-    jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES},
+    jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, trace_context},
     store::{runs, state},
 };
 
@@ -54,6 +54,7 @@ pub(super) async fn new_run(
         attempt: 0,
         queued_us: None,
         correlation_id: cause.correlation_id.to_owned(),
+        traceparent: trace_context::current(),
     };
     let job_id = jobs::new_id();
     let run = runs::NewRun {
@@ -95,6 +96,7 @@ pub(super) async fn ensure_jobs(
             attempt: 0,
             queued_us: None,
             correlation_id: range.correlation_id,
+            traceparent: trace_context::current(),
         };
         let job_id = jobs::enqueue(tx, &job).await?;
         runs::set_job(tx, run_id, range.range_no, &job_id).await?;

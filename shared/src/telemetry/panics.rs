@@ -35,7 +35,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("vitrina-panic-{}", std::process::id()));
         let config = LogConfig { format: LogFormat::Json, file: Some(path.clone()), ..LogConfig::default() };
         let file = crate::telemetry::open_file(&config).expect("a file in the temporary directory");
-        let subscriber = crate::telemetry::subscriber(&config, file).expect("a good filter");
+        let subscriber = crate::telemetry::Log::new(&config, file).expect("a good filter").subscriber();
         tracing::subscriber::with_default(subscriber, || {
             let caught = panic::catch_unwind(|| panic!("film {}\nlost", 7));
             assert!(caught.is_err());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::ErrorClass,
+    domain::{ErrorClass, error_class::without_values},
     jobs,
     lifecycle::execution::{HeldJob, Step},
     metrics::{self, BATCH_DURATION, BATCH_PHASE, RETRIES},
@@ -104,7 +104,7 @@ async fn execute_one(
     match (runs::execute_batch(connection, call).await, careful) {
         (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
         (Err(error), Some(stream)) if is_row_error(&error) => {
-            tracing::warn!(batch = call.number, error = %error, "a row was refused: the page is written row by row where needed");
+            tracing::warn!(batch = call.number, error = %without_values(&error.to_string()), "a row was refused: the page is written row by row where needed");
             stream::execute(env, connection, stream, job, call).await
         }
         (Err(error), _) => Err(error.into()),
@@ -130,6 +130,7 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, too
     ::metrics::histogram!(BATCH_DURATION, "pipeline" => plan.pipeline.clone()).record(took.as_secs_f64());
     observe_phase(plan, "page", took);
     tracing::info!(
+        job_id = job.id,
         batch = job.batch.batch,
         rows_read = outcome.rows_read,
         rows_written = outcome.rows_written,

@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
-    domain::ErrorClass,
-    jobs::BatchJob,
+    domain::{ErrorClass, error_class::without_values},
+    jobs::{BatchJob, trace_context},
     lifecycle::{
         LifecycleError,
         execution::{self, HeldJob, Step},
@@ -40,6 +40,7 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
         correlation_id = job.batch.correlation_id,
         worker = job.worker,
     );
+    trace_context::go_on(&span, job.batch.traceparent.as_deref());
     async {
         if env.stop.is_cancelled() {
             // Left where it is: whoever ends the worker gives all such jobs back at once.
@@ -96,11 +97,11 @@ fn report(job: &HeldJob, error: &BatchError, verdict: &Verdict) {
         Verdict::Later(_) => tracing::debug!(job_id = job.id, error = %error, "job given back"),
         Verdict::Retry(delay, class) => tracing::warn!(
             job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
-            error = %error, delay_ms = delay.as_millis() as u64, "batch failed and will be repeated",
+            error = %without_values(&error.to_string()), delay_ms = delay.as_millis() as u64, "batch failed and will be repeated",
         ),
         Verdict::GiveUp(class) => tracing::error!(
             job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
-            error = %error, "run failed",
+            error = %without_values(&error.to_string()), "run failed",
         ),
     }
 }

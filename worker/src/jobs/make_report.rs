@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration, time::Instant};
 use futures_util::FutureExt;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
-    jobs::ReportJob,
+    jobs::{ReportJob, trace_context},
     metrics::{REPORT_DURATION, REPORTS},
     reports::{self, HeldReport, ReportError},
     store::queue,
@@ -34,6 +34,7 @@ pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
         correlation_id = job.job.correlation_id,
         worker = job.worker,
     );
+    trace_context::go_on(&span, job.job.traceparent.as_deref());
     let made = async move {
         tokio::select! {
             () = make(&env, &job) => {}
