@@ -1,15 +1,16 @@
 //! `vitrina demo`: from nothing to filled marts, and a check that every row is right.
 
+mod indexes;
 mod outcome;
 mod screen;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
-    config::{Env, SourceConfig},
+    config::{ElasticsearchConfig, Env, SourceConfig},
     database,
     process::{self, Failure},
     telemetry,
@@ -96,7 +97,7 @@ impl Demo<'_> {
         let services = Services::start(api, &worker, &source, &self.home.app, 1, self.stop.clone()).await?;
         let address = format!("http://{}", services.addr);
         self.screen.done("services", &format!("an API and a worker at {address}"));
-        let outcomes = self.unless_stopped(self.run_pipelines(&address)).await;
+        let outcomes = self.unless_stopped(self.run_pipelines(&address, &worker.elasticsearch)).await;
         if let Ok(outcomes) = &outcomes {
             self.screen.summary(outcomes, self.options, &address);
         }
@@ -129,8 +130,11 @@ impl Demo<'_> {
     }
 
     /// Creates the pipelines, runs them all at once, waits, and compares every mart with its source.
-    async fn run_pipelines(&self, address: &str) -> Result<Vec<Outcome>, Failure> {
-        let file = PipelineFile::parse("demo/pipelines.yaml", PIPELINES).map_err(|wrong| report("the demo", &wrong))?;
+    async fn run_pipelines(&self, address: &str, elasticsearch: &ElasticsearchConfig) -> Result<Vec<Outcome>, Failure> {
+        let indexes = if elasticsearch.url.is_some() { indexes::PIPELINES } else { "" };
+        let pipelines = format!("{PIPELINES}\n---\n{indexes}");
+        let file =
+            PipelineFile::parse("demo/pipelines.yaml", &pipelines).map_err(|wrong| report("the demo", &wrong))?;
         let client = Client::new(address.parse()?, None)?;
         let plan = apply::Plan::make(&client, &file).await?;
         if !plan.problems.is_empty() {
@@ -150,17 +154,28 @@ impl Demo<'_> {
         if ended.is_err() {
             bars.abandon();
         }
-        self.reconcile(&client, &ended?).await
+        self.reconcile(&client, &ended?, elasticsearch).await
     }
 
-    /// A worker compares every row of every mart with its source.
-    async fn reconcile(&self, client: &Client, runs: &[Run]) -> Result<Vec<Outcome>, Failure> {
+    /// A worker compares every row of every mart with its source; indexes are compared with the marts.
+    async fn reconcile(
+        &self,
+        client: &Client,
+        runs: &[Run],
+        elasticsearch: &ElasticsearchConfig,
+    ) -> Result<Vec<Outcome>, Failure> {
         let step = self.screen.begin("check", "comparing every row with its source");
+        let owner = database::pool(&self.home.owner, "vitrina-demo");
         let mut outcomes = Vec::new();
         for run in runs {
-            let found = client.report(&run.pipeline, "reconcile", &json!({ "depth": "rows" })).await?;
+            let found = match indexes::mart_of(&run.pipeline) {
+                Some(mart) if run.is_success() => indexes::compare(elasticsearch, &owner, mart).await?,
+                Some(_) => Value::Null,
+                None => client.report(&run.pipeline, "reconcile", &json!({ "depth": "rows" })).await?,
+            };
             outcomes.push(Outcome::new(run, &found));
         }
+        owner.close().await;
         step.clear();
         Ok(outcomes)
     }
