@@ -46,9 +46,10 @@ fn every_make_target_that_is_named_exists() {
     let targets: BTreeSet<&str> = makefile.lines().filter_map(|line| line.strip_prefix(".PHONY: ")).collect();
     for document in DOCUMENTS {
         let text = text(document);
-        for (place, before) in text.match_indices("make ") {
-            let quoted = text[..place].ends_with(['`', '\n']);
-            let rest = &text[place + before.len()..];
+        for (place, make) in text.match_indices("make ") {
+            let before = &text[..place];
+            let quoted = before.ends_with(['`', '\n']) || before.ends_with("$ ");
+            let rest = &text[place + make.len()..];
             let target = rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next().unwrap();
             assert!(!quoted || target.is_empty() || targets.contains(target), "{document}: make {target}");
         }

@@ -1,0 +1,35 @@
+//! The documents tell the truth: what they tell people to type works and shows what they say it shows, examples pass
+//! validation, links lead somewhere, and files and functions that they name exist.
+//!
+//! `CONTRIBUTING.md` says how a document marks what cannot be run here.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod follow;
+mod links;
+mod markdown;
+mod names;
+mod output;
+mod terminal;
+
+use follow::{follow, follow_at_the_cinema};
+
+#[test]
+fn the_readme_works_as_it_is_written() {
+    follow("README.md", 5);
+}
+
+#[test]
+fn the_tutorial_works_as_it_is_written() {
+    follow("docs/tutorial.md", 20);
+}
+
+#[test]
+fn the_examples_of_pipelines_work_as_they_are_written() {
+    follow_at_the_cinema("docs/PIPELINES.md", 8);
+}
+
+#[test]
+fn the_examples_of_the_api_work_as_they_are_written() {
+    follow_at_the_cinema("docs/API.md", 11);
+}
