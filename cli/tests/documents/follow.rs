@@ -12,7 +12,12 @@ const OWNER: &str =
 
 /// Does what the document says in an empty directory, and makes sure that there were at least so many blocks to do.
 pub fn follow(document: &str, at_least: usize) {
-    do_document(&mut Desk::new(), document, at_least);
+    follow_text(&read(document), document, at_least);
+}
+
+/// The same with a text.
+pub fn follow_text(text: &str, name: &str, at_least: usize) {
+    do_document(&mut Desk::new(), text, name, at_least);
 }
 
 /// The same, where `vitrina up` runs already and its database has the cinema; `$db` is its owner's address.
@@ -22,12 +27,12 @@ pub fn follow_at_the_cinema(document: &str, at_least: usize) {
     for command in ["vitrina cinema --films 1000 --ratings 5000", OWNER] {
         expect_success(&mut desk, command, document);
     }
-    do_document(&mut desk, document, at_least);
+    do_document(&mut desk, &read(document), document, at_least);
 }
 
-fn do_document(desk: &mut Desk, document: &str, at_least: usize) {
+fn do_document(desk: &mut Desk, text: &str, document: &str, at_least: usize) {
     let mut done = 0;
-    for block in parse(&read(document)).blocks {
+    for block in parse(text).blocks {
         let place = format!("{document}:{}", block.line);
         if do_block(desk, &block, &place) {
             done += 1;

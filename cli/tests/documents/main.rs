@@ -10,9 +10,10 @@ mod links;
 mod markdown;
 mod names;
 mod output;
+mod settings;
 mod terminal;
 
-use follow::{follow, follow_at_the_cinema};
+use follow::{follow, follow_at_the_cinema, follow_text};
 
 #[test]
 fn the_readme_works_as_it_is_written() {
@@ -32,4 +33,16 @@ fn the_examples_of_pipelines_work_as_they_are_written() {
 #[test]
 fn the_examples_of_the_api_work_as_they_are_written() {
     follow_at_the_cinema("docs/API.md", 11);
+}
+
+#[test]
+#[should_panic(expected = "cannot be tried")]
+fn a_block_that_cannot_be_tried_must_say_why() {
+    follow_text("```sh\nmake demo\n```\n", "nowhere", 0);
+}
+
+#[test]
+#[should_panic(expected = "but the document shows")]
+fn output_that_is_not_what_the_document_shows_is_noticed() {
+    follow_text("```console\n$ echo one\ntwo\n```\n", "nowhere", 1);
 }
