@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     client::{Progress, Run},
-    output::{self, duration, printable, thousands},
+    output::{self, QuietKeys, duration, printable, thousands},
 };
 
 /// How often a line tells of the same run.
@@ -24,7 +24,7 @@ pub struct Bars {
 }
 
 enum Surface {
-    Terminal(MultiProgress),
+    Terminal(MultiProgress, #[expect(dead_code, reason = "it works by living")] QuietKeys),
     Lines,
     Nowhere,
 }
@@ -52,7 +52,9 @@ impl Bars {
         let names: Vec<_> = names.into_iter().map(cut).collect();
         let surface = match (silent, output::is_interactive()) {
             (true, _) => Surface::Nowhere,
-            (false, true) => Surface::Terminal(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
+            (false, true) => {
+                Surface::Terminal(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()), QuietKeys::new())
+            }
             (false, false) => Surface::Lines,
         };
         let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
@@ -70,7 +72,8 @@ impl Bars {
         let row = &mut self.rows[place];
         let read = progress.rows_read.max(0).unsigned_abs();
         let total = progress.rows_total.unwrap_or(0).max(0).unsigned_abs();
-        row.bar.set_length(if total > read { total } else { read.max(1) });
+        // The total is an estimate: a bar is full when its run has ended, and not before.
+        row.bar.set_length(total.max(read + read / 20 + 1));
         row.bar.set_position(if total > 0 { read } else { 0 });
         row.bar.set_message(numbers(progress));
         let due = row.told_at.is_none_or(|at| at.elapsed() > LINE_EVERY);
@@ -90,6 +93,7 @@ impl Bars {
                 (Told::Paused, format!("paused at {read} rows; `vitrina run {name}` resumes it"))
             }
             _ if self.rows[place].told == Told::Running => return,
+            _ if run.rows_read == 0 => (Told::Running, "running".to_owned()),
             _ => (Told::Running, format!("{} rows", thousands(run.rows_read))),
         };
         self.tell(place, told, text);
@@ -142,7 +146,7 @@ impl Bars {
 
 impl Surface {
     fn bar(&self, name: String) -> ProgressBar {
-        let Self::Terminal(all) = self else { return ProgressBar::hidden() };
+        let Self::Terminal(all, _) = self else { return ProgressBar::hidden() };
         let bar = all.add(ProgressBar::new(1).with_style(style(End::NotYet)).with_prefix(name));
         bar.enable_steady_tick(TICK);
         bar
@@ -162,7 +166,7 @@ fn style(end: End) -> ProgressStyle {
         End::Good => ("{spinner:.green}", "green"),
         End::Bad => ("{spinner:.red}", "red"),
     };
-    let template = format!("{mark} {{prefix}} {{bar:20.{colour}/dim}} {{wide_msg}}");
+    let template = format!("{mark} {{prefix}} {{bar:16.{colour}/dim}} {{wide_msg}}");
     let last = match end {
         End::NotYet => " ",
         End::Good => "✓",
@@ -175,11 +179,11 @@ fn style(end: End) -> ProgressStyle {
         .progress_chars("━╸─")
 }
 
-/// `12,000 of 20,000 rows, 25,310 rows/s, 3 s left`, as far as it is known.
+/// `12,000 of 20,000, 25,310 rows/s, 3 s left`, as far as it is known.
 fn numbers(progress: &Progress) -> String {
     let total = progress.rows_total.filter(|total| *total >= progress.rows_read);
-    let total = total.map(|total| format!(" of {}", thousands(total))).unwrap_or_default();
-    let mut text = format!("{}{total} rows", thousands(progress.rows_read));
+    let total = total.map_or(" rows".to_owned(), |total| format!(" of {}", thousands(total)));
+    let mut text = format!("{}{total}", thousands(progress.rows_read));
     if let Some(speed) = progress.rows_per_second {
         text.push_str(&format!(", {} rows/s", thousands(speed as i64)));
     }

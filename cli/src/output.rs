@@ -3,6 +3,7 @@
 //! Colours are written always and taken out again by `anstream` where nobody would see them: in a pipe, with `NO_COLOR`,
 //! on a dumb terminal.
 
+mod quiet_keys;
 mod style;
 mod table;
 
@@ -10,6 +11,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
+pub use quiet_keys::QuietKeys;
 pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, duration, paint, printable, status, thousands, time};
 pub use table::{Cell, Table};
 

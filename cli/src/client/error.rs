@@ -182,6 +182,9 @@ fn root_cause(error: &reqwest::Error) -> String {
         cause = inner;
     }
     let text = cause.to_string();
+    if text.contains("InvalidContentType") {
+        return "it does not speak TLS; perhaps http:// is meant".to_owned();
+    }
     let text = text.split(" (os error").next().unwrap_or(&text).trim_end_matches('.');
     text.chars().next().map(|first| first.to_lowercase().chain(text.chars().skip(1)).collect()).unwrap_or_default()
 }

@@ -102,8 +102,11 @@ impl Run {
         self.status == "SUCCESS"
     }
 
-    /// Mean speed.
+    /// Mean speed; none where nothing was read.
     pub fn rows_per_second(&self) -> Option<i64> {
+        if self.rows_read == 0 {
+            return None;
+        }
         let milliseconds = self.duration_ms.filter(|milliseconds| *milliseconds > 0)?;
         Some(self.rows_read.saturating_mul(1000) / milliseconds)
     }

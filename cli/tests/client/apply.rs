@@ -97,7 +97,7 @@ async fn a_mart_is_created_from_its_query_and_then_filled() {
     }
     assert!(!here.prints(&["targets"]).contains("by_letter"), "a dry run creates nothing");
 
-    assert!(here.apply(file).contains("1 targets, 1 created"));
+    assert!(here.apply(file).contains("1 target, 1 created"));
     here.prints(&["run", "by_letter", "--wait"]);
     let rows: i64 = sqlx::query_scalar("select sum(genres)::bigint from analytics.by_letter")
         .fetch_one(here.db.admin())

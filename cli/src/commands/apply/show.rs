@@ -91,6 +91,7 @@ pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
     let kept = count(|step| matches!(step, Step::Keep));
     let targets = match plan.targets.len() {
         0 => String::new(),
+        1 => "1 target, ".to_owned(),
         some => format!("{some} targets, "),
     };
     let told = format!("{targets}{created} created, {changed} changed, {kept} unchanged");

@@ -6,13 +6,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::{Options, outcome::Outcome};
-use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, Table, duration, paint, thousands};
+use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, Table, duration, paint, thousands};
 
 const TICK: Duration = Duration::from_millis(120);
 
 /// Where the demo is shown.
 pub(super) struct Screen {
     json: bool,
+    _quiet: Option<QuietKeys>,
 }
 
 /// Something on its way.
@@ -25,7 +26,8 @@ pub(super) struct Step<'a> {
 
 impl Screen {
     pub(super) fn new(json: bool) -> Self {
-        Self { json }
+        let drawn = !json && output::is_interactive();
+        Self { json, _quiet: drawn.then(QuietKeys::new) }
     }
 
     /// Says what happens now: on a terminal until it is done, elsewhere on a line of its own.
@@ -103,7 +105,7 @@ fn next(options: &Options, address: &str) -> [(String, String); 3] {
     }
     [
         (format!("{vitrina} up"), "the same marts, to stay".to_owned()),
-        (format!("{vitrina} show film_dim"), "in another terminal; also: ls, runs, events -f".to_owned()),
+        (format!("{vitrina} show film_dim"), "in another terminal; also: ls, runs".to_owned()),
         (format!("{vitrina} run film_dim --wait"), "reads only what changed since".to_owned()),
     ]
 }
