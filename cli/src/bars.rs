@@ -53,7 +53,7 @@ impl Bars {
         let surface = match (silent, output::is_interactive()) {
             (true, _) => Surface::Nowhere,
             (false, true) => {
-                Surface::Terminal(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()), QuietKeys::new())
+                Surface::Terminal(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()), QuietKeys::hold())
             }
             (false, false) => Surface::Lines,
         };

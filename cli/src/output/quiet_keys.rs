@@ -11,7 +11,7 @@ pub struct QuietKeys(Option<Termios>);
 
 impl QuietKeys {
     /// Takes the terminal as it is, to be given back so.
-    pub fn new() -> Self {
+    pub fn hold() -> Self {
         let before = stdin().is_terminal().then(|| tcgetattr(stdin()).ok()).flatten();
         if let Some(mut quiet) = before.clone() {
             quiet.local_modes.remove(LocalModes::ECHOCTL);

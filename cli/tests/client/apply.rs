@@ -157,10 +157,10 @@ async fn a_pipeline_that_runs_is_not_changed_behind_its_back() {
     here.prints(&["run", "big"]);
     here.file(
         "file.yaml",
-        &big().replace("from content.big", "from content.big where id > 1").replace("batch_size: 2", "batch_size: 3"),
+        &big().replace("from content.big", "from content.big where id > 1").replace("batch_size: 100", "batch_size: 3"),
     );
     let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();
     let told = "pipeline big, source_query: cannot change while the pipeline is RUN_REQUESTED";
     assert!(text(&output).contains(told), "{}", text(&output));
-    assert!(here.apply(&big().replace("batch_size: 2", "batch_size: 3")).contains("batch_size: 2 → 3"));
+    assert!(here.apply(&big().replace("batch_size: 100", "batch_size: 3")).contains("batch_size: 100 → 3"));
 }

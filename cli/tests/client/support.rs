@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use vitrina_shared::{migrate, testing::TestDatabase};
 
 /// Nothing here takes longer, unless it is broken.
-pub const SOON: Duration = Duration::from_secs(60);
+pub const SOON: Duration = Duration::from_secs(120);
 
 const CINEMA: &str = "
     create schema content;
@@ -24,7 +24,7 @@ const CINEMA: &str = "
     select md5(n::text)::uuid, 'Genre ' || n, '2026-01-01'::timestamptz + n * interval '1 second'
     from generate_series(1, 5) n;
     create table content.big (id bigint primary key, modified timestamptz not null);
-    insert into content.big select n, '2026-01-01'::timestamptz + n * interval '1 second' from generate_series(1, 6000) n;
+    insert into content.big select n, '2026-01-01'::timestamptz + n * interval '1 second' from generate_series(1, 300) n;
     create table analytics.big (id bigint primary key, modified timestamptz);
     insert into etl.etl_targets (target, key) values ('analytics.big', '{id}');
     create table ugc.ratings (id bigint primary key);
@@ -101,6 +101,13 @@ impl Deployment {
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {printed}"))
     }
 
+    /// Keeps runs of the pipeline `big` in their first batch until this transaction ends.
+    pub async fn hold(&self) -> sqlx::Transaction<'static, sqlx::Postgres> {
+        let mut held = self.db.admin().begin().await.unwrap();
+        sqlx::raw_sql("lock table analytics.big in exclusive mode").execute(&mut *held).await.unwrap();
+        held
+    }
+
     /// A file in the directory of the test.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.directory.path().join(name);
@@ -166,13 +173,13 @@ pub fn genres() -> String {
     .to_owned()
 }
 
-/// A file with one pipeline that takes a while.
+/// A file with one pipeline of several batches.
 pub fn big() -> String {
     "pipelines:
   - name: big
     mode: incremental
     target_table: analytics.big
-    batch_size: 2
+    batch_size: 100
     incremental_key: modified
     incremental_id_key: id
     source_query: select id, modified from content.big

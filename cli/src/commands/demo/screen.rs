@@ -27,7 +27,7 @@ pub(super) struct Step<'a> {
 impl Screen {
     pub(super) fn new(json: bool) -> Self {
         let drawn = !json && output::is_interactive();
-        Self { json, _quiet: drawn.then(QuietKeys::new) }
+        Self { json, _quiet: drawn.then(QuietKeys::hold) }
     }
 
     /// Says what happens now: on a terminal until it is done, elsewhere on a line of its own.
