@@ -32,10 +32,13 @@ pub async fn measure(stage: &mut Stage, report: &mut Report) -> Outcome<()> {
     stage.api.allow("analytics.bench_wide", "id").await?;
     let through = [
         ("worker's memory with rows of 1 MB", json!({"name": "wide", "source_query": QUERY})),
-        ("worker's memory with rows of 1 MB that pass a transform", json!({"name": "wide_streamed", "tasks": [
-            {"order_index": 1, "task_type": "SQL", "body": QUERY},
-            {"order_index": 2, "task_type": "RUST", "body": "mask", "options": {"columns": ["body"], "show_last": 8}},
-        ]})),
+        (
+            "worker's memory with rows of 1 MB that pass a transform",
+            json!({"name": "wide_streamed", "tasks": [
+                {"order_index": 1, "task_type": "SQL", "body": QUERY},
+                {"order_index": 2, "task_type": "RUST", "body": "mask", "options": {"columns": ["body"], "show_last": 8}},
+            ]}),
+        ),
     ];
     for (name, reader) in through {
         stage.worker = stage.program.start_worker().await?;

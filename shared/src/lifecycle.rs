@@ -1,9 +1,8 @@
 //! The only code that changes the status of a pipeline.
 //!
 //! lock the row → ask the domain → write the run and its job → write the status → log the transition,
-//! in one transaction, so that status, history and queue can never disagree. The log comes last because whoever
-//! writes to it keeps others from doing so until the commit. That commit does not wait for the disk; who answers a client
-//! waits afterwards.
+//! in one transaction, so that status, history and queue can never disagree. The commit of such a transaction does not
+//! wait for the disk, because others would wait with it; who answers a client waits afterwards.
 
 mod enqueue;
 pub mod execution;
@@ -212,7 +211,7 @@ async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Pipeline,
     pipelines::lock(tx, pipeline).await?.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))
 }
 
-/// The one function that writes a status: asks the domain, writes, logs. The transaction's last statement.
+/// The one function that writes a status: asks the domain, writes, logs.
 async fn change(
     tx: &mut PgConnection,
     pipeline: &Pipeline,

@@ -40,7 +40,7 @@ pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
 
 /// Lets the commit of a transaction that logs a status change wait for the disk after all, because it wrote rows too.
 pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("set local synchronous_commit to default").execute(tx).await?;
+    sqlx::query("select set_config('vitrina.wait_for_disk', 'on', true)").execute(tx).await?;
     Ok(())
 }
 

@@ -629,10 +629,7 @@ async fn a_request_that_fails_at_its_last_statement_leaves_nothing() {
 async fn a_request_that_its_client_gave_up_leaves_nothing() {
     let world = World::new().await;
     let mut blocker = world.db.admin().begin().await.unwrap();
-    sqlx::query("select pg_advisory_xact_lock(hashtextextended('etl.etl_transitions', 0))")
-        .execute(&mut *blocker)
-        .await
-        .unwrap();
+    sqlx::query("lock table etl.etl_transitions in share mode").execute(&mut *blocker).await.unwrap();
 
     timeout(Duration::from_millis(300), world.run()).await.expect_err("the log is locked");
     blocker.rollback().await.unwrap();

@@ -44,8 +44,7 @@ pub(crate) struct NewTransition<'a> {
 
 /// Writes the status of a pipeline and appends that to the log. Only the lifecycle calls this.
 ///
-/// It must be the transaction's last statement: from here to the commit no other transaction can log, which is what makes
-/// ids appear in commit order.
+/// The entry gets its id at the commit, under a lock that is held for just that: ids appear in commit order.
 pub(crate) async fn write(tx: &mut PgConnection, transition: &NewTransition<'_>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"

@@ -47,7 +47,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
         // Whoever wrote the last batch died before it could end the run.
         drop(connection);
-        return close::close(env, job, &plan).await;
+        return close::close(env, job, &plan, true).await;
     }
     loop {
         let next_job = jobs::new_id();
@@ -77,7 +77,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         }
         if !outcome.goes_on {
             drop(connection);
-            return close::close(env, job, &plan).await;
+            return close::close(env, job, &plan, outcome.rows_read > 0).await;
         }
         job.id = next_job;
         job.batch.batch += 1;

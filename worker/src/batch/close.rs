@@ -20,12 +20,14 @@ use super::{
 };
 use crate::{environment::Environment, error::BatchError};
 
-/// Finishes, pauses or goes on, in one transaction with the job. What the last batch wrote is on disk by then.
-pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan) -> Result<Step, BatchError> {
+/// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
+pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: bool) -> Result<Step, BatchError> {
     let begun = Instant::now();
     let mut connection = env.db.acquire().await?;
     take_over(&mut connection, job, plan).await?;
-    store::flush(&mut connection).await?;
+    if wrote {
+        store::flush(&mut connection).await?;
+    }
     let mut tx = connection.begin().await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
     let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };

@@ -1,0 +1,37 @@
+-- Whoever logs a status change keeps all others from logging until its commit, so that ids appear in commit order. When
+-- that began with the insert, it lasted for the client's way to its commit and for the disk: a hundred requests at once
+-- queued up for it. Now an entry gets its id within the commit itself, and that commit does not wait for the disk; who
+-- must know that it is there waits afterwards, beside the others (`store::flush`).
+
+drop trigger etl_transitions_in_commit_order on etl.etl_transitions;
+drop trigger etl_transitions_announce on etl.etl_transitions;
+drop function etl.log_in_commit_order();
+drop function etl.announce_transition();
+
+-- With its owner's rights: for everyone else the log is append-only.
+create function etl.log_in_commit_order() returns trigger
+    language plpgsql
+    security definer
+    set search_path = pg_catalog
+as $$
+declare
+    place bigint;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('etl.etl_transitions', 0));
+    update etl.etl_transitions set id = default where id = new.id returning id into place;
+    -- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
+    perform pg_notify('vitrina_events', json_build_object('id', place, 'pipeline_id', new.pipeline_id)::text);
+    -- A transaction that wrote rows too says that it wants to wait (`store::wait_for_disk`).
+    if current_setting('vitrina.wait_for_disk', true) is distinct from 'on' then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+    return null;
+end
+$$;
+
+create constraint trigger etl_transitions_in_commit_order
+    after insert on etl.etl_transitions
+    deferrable initially deferred
+    for each row execute function etl.log_in_commit_order();
+
+comment on column etl.etl_transitions.id is 'Given at the commit: the one that the insert drew is not seen by anyone';
