@@ -71,8 +71,6 @@ pub enum ApiError {
     TooMany(&'static str),
     #[error("{message}")]
     ReportFailed { class: ErrorClass, message: String },
-    #[error("{0} is not part of this version")]
-    NotYet(&'static str),
     #[error("the database is away; try again in a moment")]
     DatabaseAway,
     #[error("the database lacks {0} migration(s): run `vitrina migrate`")]
@@ -141,7 +139,6 @@ impl ApiError {
                     }
                 }
             }
-            Self::NotYet(_) => (StatusCode::NOT_IMPLEMENTED, "not-yet", "Not in this version"),
             Self::DatabaseAway => (StatusCode::SERVICE_UNAVAILABLE, "database-away", "The database is away"),
             Self::NotMigrated(_) => (StatusCode::SERVICE_UNAVAILABLE, "not-migrated", "The database is not migrated"),
             Self::TimedOut(_) => (StatusCode::SERVICE_UNAVAILABLE, "timed-out", "It took too long"),
@@ -198,7 +195,6 @@ impl EndpointOutRegister for ApiError {
             ("422", "Some fields are wrong"),
             ("429", "Too much at once"),
             ("500", "Our fault"),
-            ("501", "Not in this version"),
             ("503", "The database is away, or it took too long"),
         ] {
             let response =

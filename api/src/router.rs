@@ -15,7 +15,7 @@ use crate::{
     middleware::{InFlight, RequestContext, Requires, Timeout},
     openapi,
     problem::Fallback,
-    routes::{events, later, ops, pipelines, reports, runs, targets, transforms, workers},
+    routes::{dead_letters, events, ops, pipelines, reports, runs, targets, transforms, workers},
 };
 
 /// The whole API as a service.
@@ -55,7 +55,7 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/status").get(pipelines::status))
         .push(Router::with_path("pipelines/{p}/state").get(pipelines::checkpoint))
         .push(Router::with_path("pipelines/{p}/runs").get(runs::list))
-        .push(Router::with_path("pipelines/{p}/dead-letters").get(later::dead_letters))
+        .push(Router::with_path("pipelines/{p}/dead-letters").get(dead_letters::list))
         .push(Router::with_path("runs/{id}").get(runs::show))
         .push(Router::with_path("reports/{id}").get(reports::show))
         .push(Router::with_path("targets").get(targets::list))
@@ -70,7 +70,6 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/pause").post(runs::pause))
         .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
         .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
-        .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(later::replay))
         .push(Router::with_path("runs/{id}/again").post(runs::again));
     let allow = Router::new().hoop(Requires(Admin)).push(Router::with_path("targets").post(targets::create));
     Router::with_path("api/v1").push(read).push(operate).push(allow)
@@ -81,7 +80,8 @@ fn waits() -> Router {
     let operate = Router::new()
         .hoop(Requires(Operator))
         .push(Router::with_path("pipelines/{p}/preview").post(reports::preview))
-        .push(Router::with_path("pipelines/{p}/reconcile").post(reports::reconcile));
+        .push(Router::with_path("pipelines/{p}/reconcile").post(reports::reconcile))
+        .push(Router::with_path("pipelines/{p}/dead-letters/replay").post(dead_letters::replay));
     Router::with_path("api/v1").push(operate)
 }
 

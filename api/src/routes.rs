@@ -1,7 +1,7 @@
 //! Handlers, a file per resource. They are thin: read the request, call `shared`, show the result.
 
+pub mod dead_letters;
 pub mod events;
-pub mod later;
 pub mod ops;
 pub mod pipelines;
 pub mod reports;

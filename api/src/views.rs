@@ -1,5 +1,6 @@
 //! What the API shows and takes, as JSON. The domain knows nothing of this form.
 
+mod dead_letter;
 mod input;
 mod one_of;
 mod pipeline;
@@ -15,6 +16,7 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::domain::Status;
 
+pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
 pub use one_of::OneOf;
 pub use pipeline::{

@@ -17,6 +17,6 @@ mod streaming;
 
 pub use chain::execute;
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
-pub use pushdown::quote;
+pub use pushdown::{comparable, quote};
 pub use reader::transformed;
 pub use streaming::of_any_length;

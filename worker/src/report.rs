@@ -5,7 +5,9 @@
 
 mod preview;
 mod reconcile;
+mod replay;
 mod subject;
+mod unfinished;
 
 use serde_json::value::RawValue;
 use vitrina_shared::{
@@ -29,6 +31,7 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
             let result = preview::make(env, report.pipeline_id, *rows).await?;
             finish(env, job, &result).await
         }
+        ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,
         ReportRequest::Reconcile { depth, repair } => reconcile::make(env, job, &report, *depth, *repair).await,
     }
 }

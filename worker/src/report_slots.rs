@@ -7,7 +7,7 @@ use vitrina_shared::domain::ReportKind;
 
 /// Previews at once. They are short, and somebody waits for them.
 const PREVIEWS: usize = 2;
-/// Comparisons at once: each keeps one of the server's cores busy for a while.
+/// Comparisons and replays at once: each keeps one of the server's cores busy for a while.
 const COMPARISONS: usize = 1;
 
 /// The slots of one worker.
@@ -28,7 +28,7 @@ impl ReportSlots {
     pub fn take(&self, kind: ReportKind) -> Option<OwnedSemaphorePermit> {
         let slots = match kind {
             ReportKind::Preview => &self.previews,
-            ReportKind::Reconcile => &self.comparisons,
+            ReportKind::Reconcile | ReportKind::Replay => &self.comparisons,
         };
         slots.clone().try_acquire_owned().ok()
     }

@@ -117,7 +117,8 @@ async fn read(app: &App, id: ReportId) -> ApiResult<Report> {
     report.ok_or_else(|| ApiError::NotFound(format!("there is no report `{id}`")))
 }
 
-fn wait(req: &Request) -> ApiResult<Duration> {
+/// The seconds that the client waits.
+pub fn wait(req: &Request) -> ApiResult<Duration> {
     let mut query = Query::of(req);
     let seconds = query.take_within("wait", 0..=MAX_WAIT, DEFAULT_WAIT);
     query.finish()?;
@@ -125,7 +126,7 @@ fn wait(req: &Request) -> ApiResult<Duration> {
 }
 
 /// Queues a report and waits for it. `R` is the result as workers write it, `V` as clients see it.
-async fn report<R, V>(
+pub async fn report<R, V>(
     app: &Arc<App>,
     req: &Request,
     depot: &Depot,

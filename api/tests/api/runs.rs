@@ -223,12 +223,3 @@ async fn runs_are_listed_newest_first_and_page_by_page() {
     let problem = expect_problem(api.get("/pipelines/genres/runs?cursor=yesterday"), 422, "invalid").await;
     assert_eq!(messages(&problem, "cursor"), ["takes the `next_cursor` of the page before"]);
 }
-
-#[tokio::test]
-async fn what_comes_with_a_later_version_says_so() {
-    let api = Api::start().await;
-    api.create_genres("genres").await;
-    for request in [api.get("/pipelines/genres/dead-letters"), api.post("/pipelines/genres/dead-letters/replay")] {
-        expect_problem(request, 501, "not-yet").await;
-    }
-}

@@ -15,6 +15,8 @@ named_enum! {
         Preview = "preview",
         /// Whether source and target agree.
         Reconcile = "reconcile",
+        /// Rows that could not be written are tried again.
+        Replay = "replay",
     }
 }
 
@@ -65,6 +67,22 @@ named_enum! {
 }
 
 named_enum! {
+    /// What became of a dead letter.
+    ReplayOutcome {
+        /// Its row is written.
+        Written = "written",
+        /// The target has the row already, as the source has it now.
+        Unchanged = "unchanged",
+        /// The source has no such row any more.
+        Gone = "gone",
+        /// The row is refused again.
+        Refused = "refused",
+        /// There is no such letter, or it was replayed before.
+        NotOpen = "not_open",
+    }
+}
+
+named_enum! {
     /// How a report stands.
     ReportStatus {
         /// Waits for a worker.
@@ -104,6 +122,11 @@ pub enum ReportRequest {
         /// What becomes of rows that differ.
         repair: Repair,
     },
+    /// Rows that could not be written are tried again.
+    Replay {
+        /// The letters; all open ones unless they are named.
+        ids: Option<Vec<i64>>,
+    },
 }
 
 impl ReportRequest {
@@ -112,9 +135,13 @@ impl ReportRequest {
         match self {
             Self::Preview { .. } => ReportKind::Preview,
             Self::Reconcile { .. } => ReportKind::Reconcile,
+            Self::Replay { .. } => ReportKind::Replay,
         }
     }
 }
+
+/// Most letters of a replay.
+pub const MAX_REPLAYED: usize = 1000;
 
 /// Most rows of a preview.
 pub const MAX_PREVIEW_ROWS: u32 = 100;
@@ -240,4 +267,51 @@ pub struct Repaired {
     pub written: i64,
     /// Rows removed.
     pub removed: i64,
+}
+
+/// The result of a replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replay {
+    /// What became of each letter.
+    pub letters: Vec<ReplayedLetter>,
+    /// Rows that were written.
+    pub written: u32,
+    /// Rows that the target had already.
+    pub unchanged: u32,
+    /// Rows that the source has no more.
+    pub gone: u32,
+    /// Rows that were refused again; their letters stay open.
+    pub refused: u32,
+    /// Letters that are not there, or were replayed before.
+    pub not_open: u32,
+    /// Letters of the pipeline that are open afterwards.
+    pub left: i64,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// A dead letter and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayedLetter {
+    /// Its identity.
+    pub id: i64,
+    /// What became of it.
+    pub outcome: ReplayOutcome,
+    /// Why it was refused again.
+    pub error: Option<String>,
+}
+
+impl Replay {
+    /// Counts a letter.
+    pub fn note(&mut self, letter: ReplayedLetter) {
+        let count = match letter.outcome {
+            ReplayOutcome::Written => &mut self.written,
+            ReplayOutcome::Unchanged => &mut self.unchanged,
+            ReplayOutcome::Gone => &mut self.gone,
+            ReplayOutcome::Refused => &mut self.refused,
+            ReplayOutcome::NotOpen => &mut self.not_open,
+        };
+        *count += 1;
+        self.letters.push(letter);
+    }
 }

@@ -1,6 +1,8 @@
 //! `etl.etl_dead_letters`: rows that could not be written, with the reason.
 
-use sqlx::PgConnection;
+use chrono::{DateTime, Utc};
+use serde_json::{Value, value::RawValue};
+use sqlx::{PgConnection, types::Json};
 
 use crate::domain::{ErrorClass, PipelineId, RunId};
 
@@ -67,4 +69,121 @@ pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], er
     .execute(tx)
     .await?;
     Ok(kept.rows_affected())
+}
+
+/// A row that could not be written, as it is shown.
+#[derive(Debug)]
+pub struct DeadLetter {
+    /// Its identity; later ones are greater.
+    pub id: i64,
+    /// The pipeline.
+    pub pipeline_id: PipelineId,
+    /// The run.
+    pub run_id: RunId,
+    /// The batch.
+    pub batch: i64,
+    /// The key columns of the row, by name.
+    pub key: Json<Box<RawValue>>,
+    /// The row as it should have been written; none where it is too wide to be shown.
+    pub row: Option<Json<Box<RawValue>>>,
+    /// Why it was refused.
+    pub error: String,
+    /// Class of that error.
+    pub error_class: ErrorClass,
+    /// When it was refused.
+    pub created_at: DateTime<Utc>,
+    /// When it was replayed, or found to be of no use any more.
+    pub replayed_at: Option<DateTime<Utc>>,
+}
+
+/// Reads up to `limit` letters of a pipeline, newest first: those before `before`, those that are `open` or are not.
+pub async fn list(
+    connection: &mut PgConnection,
+    pipeline: PipelineId,
+    open: Option<bool>,
+    before: Option<i64>,
+    limit: i64,
+) -> sqlx::Result<Vec<DeadLetter>> {
+    sqlx::query_as!(
+        DeadLetter,
+        r#"
+        select id, pipeline_id as "pipeline_id: PipelineId", run_id as "run_id: RunId", batch,
+               key as "key: Json<Box<RawValue>>",
+               case when pg_column_size(row) <= 65536 then row end as "row: Json<Box<RawValue>>",
+               error, error_class as "error_class: ErrorClass", created_at, replayed_at
+        from etl.etl_dead_letters
+        where pipeline_id = $1 and ($2::boolean is null or (replayed_at is null) = $2) and ($3::bigint is null or id < $3)
+        order by id desc
+        limit $4
+        "#,
+        pipeline as PipelineId,
+        open,
+        before,
+        limit,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// A letter that is about to be replayed.
+#[derive(Debug)]
+pub struct Letter {
+    /// Its identity.
+    pub id: i64,
+    /// The key columns of the row, by name.
+    pub key: Value,
+}
+
+/// Locks up to `limit` open letters of a pipeline, the oldest or those with these ids.
+pub async fn lock_open(
+    tx: &mut PgConnection,
+    pipeline: PipelineId,
+    ids: Option<&[i64]>,
+    limit: i64,
+) -> sqlx::Result<Vec<Letter>> {
+    sqlx::query_as!(
+        Letter,
+        r#"
+        select id, key
+        from etl.etl_dead_letters
+        where pipeline_id = $1 and replayed_at is null and ($2::bigint[] is null or id = any($2))
+        order by id
+        limit $3
+        for update
+        "#,
+        pipeline as PipelineId,
+        ids,
+        limit,
+    )
+    .fetch_all(tx)
+    .await
+}
+
+/// Notes that letters need no further attention.
+pub async fn close(tx: &mut PgConnection, ids: &[i64]) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_dead_letters set replayed_at = now() where id = any($1)", ids).execute(tx).await?;
+    Ok(())
+}
+
+/// Notes why a row was refused again, as its source has it now.
+pub async fn refuse_again(tx: &mut PgConnection, id: i64, row: &str, error: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_dead_letters set row = $2::text::jsonb, error = left($3, 4000) where id = $1",
+        id,
+        row,
+        error,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// How many letters of a pipeline are open.
+pub async fn open(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"select count(*) as "open!" from etl.etl_dead_letters where pipeline_id = $1 and replayed_at is null"#,
+        pipeline as PipelineId,
+    )
+    .fetch_one(connection)
+    .await
 }

@@ -338,7 +338,8 @@ fn update(columns: &[&TargetColumn]) -> String {
     format!("update set {} where ({}) is distinct from ({})", assign.join(", "), own.join(", "), new.join(", "))
 }
 
-fn comparable(relation: &str, column: &TargetColumn) -> String {
+/// A column's value in a form that has an equality.
+pub fn comparable(relation: &str, column: &TargetColumn) -> String {
     let name = quote(&column.name);
     if NOT_COMPARABLE.contains(&column.type_name.trim_end_matches("[]")) {
         format!("{relation}.{name}::text")

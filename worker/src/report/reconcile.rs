@@ -26,7 +26,7 @@ use self::{
     sides::Sides,
     statements::{Closer, MOST_KEYS},
 };
-use super::{encode, subject::Subject};
+use super::{encode, subject::Subject, unfinished};
 use crate::{environment::Environment, error::BatchError};
 
 /// Differences that a result shows.
@@ -47,7 +47,7 @@ pub async fn make(
     let comparison = Comparison::of(env, report, depth, repair).await?;
     let mut connection = env.reports.acquire().await?;
     if repair != Repair::Nothing {
-        scope::wait_for_run(&mut connection, report.pipeline_id, report.requested_at).await?;
+        unfinished::refuse(&mut connection, report.pipeline_id, report.requested_at).await?;
     }
     let mut found = match depth {
         Depth::Counts => comparison.count(&mut connection).await?,
@@ -292,7 +292,7 @@ impl<'a> Comparison<'a> {
         if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
             return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
         }
-        scope::wait_for_run(tx, id, self.report.requested_at).await?;
+        unfinished::refuse(tx, id, self.report.requested_at).await?;
         let scope = self.scope(tx).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
         let statement = self.sides(&scope).repair(closer, remove_extra);

@@ -8,6 +8,7 @@ mod late_commits;
 mod modes;
 mod reconcile;
 mod recovery;
+mod replay;
 mod reports;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

@@ -11,17 +11,14 @@
 //!
 //! A batch writes its rows and its checkpoint at once, so in one snapshot these never contradict each other.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Mode, PipelineId, Status},
-    store::{horizon, pipelines, runs, state},
+    domain::{Checkpoint, Mode, PipelineId},
+    store::{horizon, runs, state},
 };
 
-use crate::error::BatchError;
-
-/// How long a report waits for a run to end.
-const PATIENCE: TimeDelta = TimeDelta::minutes(10);
+use crate::{error::BatchError, report::unfinished};
 
 /// The rows of the source that should be in the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +44,7 @@ pub async fn read(
     asked_at: DateTime<Utc>,
 ) -> Result<Scope, BatchError> {
     if mode == Mode::Full {
-        wait_for_run(tx, pipeline, asked_at).await?;
+        unfinished::refuse(tx, pipeline, asked_at).await?;
         return Ok(Scope::Everything);
     }
     if let Some(state) = state::find(tx, pipeline).await? {
@@ -56,26 +53,6 @@ pub async fn read(
     }
     let running = runs::find_active(tx, pipeline).await?.is_some();
     Ok(if running { Scope::Nothing } else { Scope::Everything })
-}
-
-/// Gives the report back while a run is unfinished: it may be in the middle of replacing rows.
-pub async fn wait_for_run(
-    tx: &mut PgConnection,
-    pipeline: PipelineId,
-    asked_at: DateTime<Utc>,
-) -> Result<(), BatchError> {
-    let found = pipelines::find(tx, &pipeline.into()).await?;
-    let found = found.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
-    if !found.status.has_unfinished_run() {
-        return Ok(());
-    }
-    if found.status == Status::Paused {
-        return Err(BatchError::fatal("the pipeline's run is paused: let it go on, or cancel it"));
-    }
-    if Utc::now() - asked_at > PATIENCE {
-        return Err(BatchError::fatal("the pipeline's run did not end while the report waited for it"));
-    }
-    Err(BatchError::NotYet("a run of the pipeline is unfinished"))
 }
 
 impl Scope {

@@ -1,0 +1,122 @@
+//! Rows that could not be written, and what became of them.
+
+use chrono::{DateTime, Utc};
+use salvo::oapi::ToSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{
+        ErrorClass,
+        report::{Replay, ReplayOutcome, ReplayedLetter},
+    },
+    store::dead_letters::DeadLetter,
+};
+
+use super::OneOf;
+
+/// A row that could not be written.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "DeadLetter"))]
+pub struct DeadLetterView {
+    /// Identity.
+    pub id: i64,
+    /// The pipeline.
+    pub pipeline_id: Uuid,
+    /// The run that could not write it.
+    pub run_id: Uuid,
+    /// The batch of that run.
+    pub batch: i64,
+    /// The key columns of the row.
+    #[salvo(schema(value_type = Object, additional_properties = true))]
+    pub key: Box<RawValue>,
+    /// The row as it should have been written; null where it is too wide to be shown.
+    #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
+    pub row: Option<Box<RawValue>>,
+    /// Why it was refused.
+    pub error: String,
+    /// Class of that error.
+    pub error_class: OneOf<ErrorClass>,
+    /// When it was refused.
+    pub created_at: DateTime<Utc>,
+    /// When it was replayed, or found to be of no use any more.
+    #[salvo(schema(required))]
+    pub replayed_at: Option<DateTime<Utc>>,
+}
+
+impl From<DeadLetter> for DeadLetterView {
+    fn from(letter: DeadLetter) -> Self {
+        Self {
+            id: letter.id,
+            pipeline_id: letter.pipeline_id.0,
+            run_id: letter.run_id.0,
+            batch: letter.batch,
+            key: letter.key.0,
+            row: letter.row.map(|row| row.0),
+            error: letter.error,
+            error_class: letter.error_class.into(),
+            created_at: letter.created_at,
+            replayed_at: letter.replayed_at,
+        }
+    }
+}
+
+/// Which rows are tried again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayInput {
+    /// Ids of dead letters; the oldest thousand that are open unless they are named.
+    #[salvo(schema(required = false, min_items = 1, max_items = 1000))]
+    pub ids: Option<Vec<i64>>,
+}
+
+/// What became of rows that were tried again.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Replay"))]
+pub struct ReplayView {
+    /// What became of each letter.
+    pub letters: Vec<ReplayedLetterView>,
+    /// Rows that were written.
+    pub written: u32,
+    /// Rows that the target had already.
+    pub unchanged: u32,
+    /// Rows that the source has no more.
+    pub gone: u32,
+    /// Rows that were refused again; their letters stay open.
+    pub refused: u32,
+    /// Letters that are not there, or were replayed before.
+    pub not_open: u32,
+    /// Letters of the pipeline that are open afterwards.
+    pub left: i64,
+    /// How long it took.
+    pub took_ms: u64,
+}
+
+/// A dead letter and what became of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "ReplayedLetter"))]
+pub struct ReplayedLetterView {
+    /// Its id.
+    pub id: i64,
+    /// What became of it.
+    pub outcome: OneOf<ReplayOutcome>,
+    /// Why it was refused again.
+    #[salvo(schema(required))]
+    pub error: Option<String>,
+}
+
+impl From<Replay> for ReplayView {
+    fn from(replay: Replay) -> Self {
+        let letter = |ReplayedLetter { id, outcome, error }| ReplayedLetterView { id, outcome: outcome.into(), error };
+        Self {
+            letters: replay.letters.into_iter().map(letter).collect(),
+            written: replay.written,
+            unchanged: replay.unchanged,
+            gone: replay.gone,
+            refused: replay.refused,
+            not_open: replay.not_open,
+            left: replay.left,
+            took_ms: replay.took_ms,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Reports that change or need a mart at rest wait for its pipeline's run to end.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    domain::{PipelineId, Status},
+    store::pipelines,
+};
+
+use crate::error::BatchError;
+
+/// How long a report waits for a run to end.
+const PATIENCE: TimeDelta = TimeDelta::minutes(10);
+
+/// Gives the report back while a run of the pipeline is unfinished.
+pub async fn refuse(
+    connection: &mut PgConnection,
+    pipeline: PipelineId,
+    asked_at: DateTime<Utc>,
+) -> Result<(), BatchError> {
+    let found = pipelines::find(connection, &pipeline.into()).await?;
+    let found = found.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
+    if !found.status.has_unfinished_run() {
+        return Ok(());
+    }
+    if found.status == Status::Paused {
+        return Err(BatchError::fatal("the pipeline's run is paused: let it go on, or cancel it"));
+    }
+    if Utc::now() - asked_at > PATIENCE {
+        return Err(BatchError::fatal("the pipeline's run did not end while the report waited for it"));
+    }
+    Err(BatchError::NotYet("a run of the pipeline is unfinished"))
+}

@@ -1,0 +1,100 @@
+//! Dead letters, tried again.
+
+use serde_json::{Value, json};
+use vitrina_shared::domain::{Mode, OnRowError, PipelineId, ReportRequest, ReportStatus};
+
+use crate::support::{ITEMS, World, draft, eventually};
+
+/// A mart that refuses long names, and the pipeline that puts them aside.
+async fn strict(world: &World, mode: Mode) -> PipelineId {
+    world.target("strict", "id bigint, name varchar(10), modified timestamptz", &["id"]).await;
+    let mut draft = draft("strict", mode, ITEMS, "analytics.strict", 50);
+    draft.options.on_row_error = Some(OnRowError::DeadLetter);
+    world.pipeline(&draft).await
+}
+
+async fn replay(world: &World, pipeline: PipelineId, ids: Option<Vec<i64>>) -> Value {
+    world.report(pipeline, &ReportRequest::Replay { ids }).await
+}
+
+fn outcomes(replay: &Value) -> Vec<&str> {
+    replay["letters"].as_array().unwrap().iter().map(|letter| letter["outcome"].as_str().unwrap()).collect()
+}
+
+const LONG: &str = "update content.item set name = 'much too long a name' where id in (3, 5, 7, 9)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_row_of_now_is_written_and_never_the_one_that_was_put_aside() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    world.sql(LONG).await;
+    let pipeline = strict(&world, Mode::Incremental).await;
+    let run = world.succeeds(pipeline).await;
+    assert_eq!((run.rows_rejected, run.rows_written), (4, 96));
+
+    // One is mended, one is gone, one came by another way meanwhile, and one is as bad as before.
+    world
+        .sql(
+            "update content.item set name = 'mended' where id = 3;
+             delete from content.item where id = 5;
+             update content.item set name = 'by hand' where id = 7;
+             insert into analytics.strict select id, name, modified from content.item where id = 7",
+        )
+        .await;
+    let first = replay(&world, pipeline, None).await;
+    assert_eq!(outcomes(&first), ["written", "gone", "unchanged", "refused"], "{first}");
+    assert!(first["letters"][3]["error"].as_str().unwrap().contains("too long"), "{first}");
+    assert_eq!((&first["left"], &first["written"]), (&json!(1), &json!(1)));
+    assert_eq!(world.text("select name from analytics.strict where id = 3").await.as_deref(), Some("mended"));
+    assert_eq!(world.number("select count(*) from analytics.strict where id in (5, 9)").await, 0);
+
+    // What is closed stays closed, whoever asks again; what is open is tried again.
+    let ids: Vec<i64> =
+        first["letters"].as_array().unwrap().iter().map(|letter| letter["id"].as_i64().unwrap()).collect();
+    world.sql("update content.item set name = 'short' where id = 9").await;
+    let second = replay(&world, pipeline, Some(ids)).await;
+    assert_eq!(outcomes(&second), ["written", "not_open", "not_open", "not_open"], "{second}");
+    assert_eq!(outcomes(&replay(&world, pipeline, None).await), Vec::<&str>::new());
+    world.assert_same(ITEMS, "analytics.strict").await;
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_waits_for_the_run_and_then_does_not_go_back_behind_it() {
+    let mut world = World::new().await;
+    world.items(1, 20).await;
+    let pipeline = strict(&world, Mode::Full).await;
+    world
+        .sql(&format!(
+            r#"insert into etl.etl_dead_letters (pipeline_id, run_id, batch, key, row, error, error_class)
+               values ('{pipeline}', '{pipeline}', 0, '{{"id": 3}}', '{{"id": 3, "name": "stale"}}', 'x', 'Row')"#
+        ))
+        .await;
+    let run = world.run(pipeline).await;
+    let report = world.ask(pipeline, &ReportRequest::Replay { ids: None }).await;
+    world.start_worker(&[]);
+    world.succeeded(run).await;
+    assert_eq!(outcomes(&world.result(report).await), ["unchanged"]);
+    assert_eq!(world.text("select name from analytics.strict where id = 3").await.as_deref(), Some("item 3"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_whose_worker_dies_before_its_end_has_written_nothing() {
+    let world = World::with_worker().await;
+    world.items(1, 10).await;
+    world.sql(LONG).await;
+    let pipeline = strict(&world, Mode::Incremental).await;
+    world.succeeds(pipeline).await;
+    world.sql("update content.item set name = 'mended'").await;
+    let mut lock = world.db.admin().begin().await.unwrap();
+    sqlx::raw_sql("lock table analytics.strict in share mode").execute(&mut *lock).await.unwrap();
+    let report = world.ask(pipeline, &ReportRequest::Replay { ids: None }).await;
+    let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+               where wait_event_type = 'Lock' and application_name = 'vitrina-worker-reports'";
+    eventually("a replay that was cut off", || async { (world.number(cut).await > 0).then_some(()) }).await;
+    lock.rollback().await.unwrap();
+    let replayed = world.result(report).await;
+    assert_eq!(outcomes(&replayed), ["written"; 4]);
+    assert_eq!(world.find_report(report).await.status, ReportStatus::Done);
+    assert_eq!(world.number("select count(*) from etl.etl_dead_letters where replayed_at is null").await, 0);
+}
