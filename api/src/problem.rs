@@ -232,7 +232,9 @@ impl From<LifecycleError> for ApiError {
     fn from(error: LifecycleError) -> Self {
         match error {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::NotFound(error.to_string()),
-            LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
+            LifecycleError::Disabled(_) | LifecycleError::WalksOtherwise { .. } | LifecycleError::Illegal { .. } => {
+                Self::IllegalState(error.to_string())
+            }
             LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
             LifecycleError::Enqueue(error) => Self::internal(error),
         }

@@ -12,7 +12,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::{
     domain::{
-        Command, IllegalTransition, Pipeline, PipelineRef, Run, RunId, RunStatus, Status, Trigger,
+        Command, IllegalTransition, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId, RunStatus, Status, Trigger,
         error_class::without_values,
     },
     jobs::EnqueueError,
@@ -43,6 +43,18 @@ pub enum LifecycleError {
     /// It may not run.
     #[error("pipeline `{0}` is disabled: enable it before running it")]
     Disabled(String),
+    /// The checkpoint of that run is none of the pipeline's any more.
+    #[error("run {run} walked by {then}, and pipeline `{pipeline}` walks by {now}: run the pipeline as it is now")]
+    WalksOtherwise {
+        /// The run that was to be repeated.
+        run: RunId,
+        /// Its columns.
+        then: String,
+        /// The pipeline.
+        pipeline: String,
+        /// Its columns now.
+        now: String,
+    },
     /// The command makes no sense now.
     #[error("{transition}{}", advice(.transition))]
     Illegal {
@@ -142,6 +154,7 @@ pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<
         return Err(IllegalTransition { from: pipeline.status, command: Command::RequestRun }.into());
     }
     let inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    refuse_other_walk(earlier, &inputs, &pipeline.draft)?;
     let run =
         enqueue::new_run(&mut tx, &pipeline, &inputs, found.checkpoint_from.as_ref(), Trigger::Again, cause).await?;
     let reason = format!("run {earlier} again");
@@ -149,6 +162,19 @@ pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<
     tx.commit().await?;
     store::flush(&mut connection).await?;
     Ok(RequestedRun { run, status, already_active: false })
+}
+
+/// A repeated run moves the pipeline's checkpoint, which must mean the same to the runs that follow.
+fn refuse_other_walk(run: RunId, inputs: &PipelineDraft, draft: &PipelineDraft) -> Result<(), LifecycleError> {
+    let walk = |draft: &PipelineDraft| -> Vec<String> {
+        draft.incremental_key.iter().chain(&draft.incremental_id_key).map(|name| format!("`{name}`")).collect()
+    };
+    let (then, now) = (walk(inputs), walk(draft));
+    if inputs.mode == Mode::Full || draft.mode == Mode::Full || then == now {
+        return Ok(());
+    }
+    let (then, now) = (then.join(", "), now.join(", "));
+    Err(LifecycleError::WalksOtherwise { run, then, pipeline: draft.name.clone(), now })
 }
 
 /// Requests a pause after the current batch. Returns the status; repeating it changes nothing.

@@ -51,6 +51,7 @@ pub async fn review(
     let mut connection = db.acquire().await?;
     problems.extend(unlisted(&mut connection, draft).await?);
     let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
+        problems.extend(target::alone(&mut connection, draft).await?);
         return Ok(Review { problems, reader: None });
     };
     match query::read(&mut *describing.acquire().await?, sql, schemas).await {
@@ -66,6 +67,7 @@ pub async fn review(
         }
         Err(GuardError::Refused(refusal)) => {
             problems.push(Problem::new(field, refusal.to_string()));
+            problems.extend(target::alone(&mut connection, draft).await?);
             Ok(Review { problems, reader: None })
         }
         Err(GuardError::Database(error)) => Err(error),

@@ -141,9 +141,10 @@ impl From<LifecycleError> for BatchError {
         match error {
             LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
-            LifecycleError::Disabled(_) | LifecycleError::Illegal { .. } | LifecycleError::Enqueue(_) => {
-                Self::fatal(error.to_string())
-            }
+            LifecycleError::Disabled(_)
+            | LifecycleError::WalksOtherwise { .. }
+            | LifecycleError::Illegal { .. }
+            | LifecycleError::Enqueue(_) => Self::fatal(error.to_string()),
         }
     }
 }

@@ -223,3 +223,15 @@ async fn runs_are_listed_newest_first_and_page_by_page() {
     let problem = expect_problem(api.get("/pipelines/genres/runs?cursor=yesterday"), 422, "invalid").await;
     assert_eq!(messages(&problem, "cursor"), ["takes the `next_cursor` of the page before"]);
 }
+
+#[tokio::test]
+async fn a_run_is_not_repeated_once_its_checkpoint_means_something_else() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let run = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    let change = json!({"incremental_key": "name"});
+    expect(api.patch("/pipelines/genres").json(&change), StatusCode::OK).await;
+    let problem = expect_problem(api.post(&format!("/runs/{run}/again")), 409, "illegal-state").await;
+    assert!(problem["detail"].as_str().unwrap().contains("walked by `modified`, `genre_id`"), "{problem}");
+}

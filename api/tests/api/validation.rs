@@ -244,3 +244,14 @@ async fn marts_of_the_first_demo_can_be_built() {
         api.create(&pipeline).await;
     }
 }
+
+#[tokio::test]
+async fn a_target_that_is_gone_is_told_of_beside_a_query_that_is_refused() {
+    let api = Api::start().await;
+    sqlx::raw_sql("drop table analytics.genre_dim").execute(api.db.admin()).await.unwrap();
+    let draft = genres_but(&json!({"source_query": "delete from content.genre", "batch_size": 0}));
+    let found = expect(api.post("/pipelines/validate").json(&draft), StatusCode::OK).await;
+    for field in ["source_query", "target_table", "batch_size"] {
+        assert_eq!(messages(&found, field).len(), 1, "{field} in {found}");
+    }
+}

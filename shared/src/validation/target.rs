@@ -94,6 +94,16 @@ pub(super) async fn mismatches(
     Ok(problems)
 }
 
+/// What is wrong with the target by itself, where there is no query to compare it with.
+pub(super) async fn alone(connection: &mut PgConnection, draft: &PipelineDraft) -> Result<Vec<Problem>, sqlx::Error> {
+    let (name, field) = draft.final_target();
+    let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
+        return Ok(Vec::new());
+    };
+    let own = self::problems(connection, &target, &entry.key, &entry.options).await?;
+    Ok(own.into_iter().map(|problem| Problem::new(field, problem.message)).collect())
+}
+
 async fn column_problems(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
