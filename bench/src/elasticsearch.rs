@@ -29,7 +29,7 @@ const TABLE: &str = "
     create table content.bench_film as
     select id as film_id, title, description, type, rating, creation_date, modified
     from content.film_work order by id limit 200000;
-    alter table content.bench_film add primary key (film_id);
+    alter table content.bench_film add primary key (film_id), alter column modified set not null;
     create index on content.bench_film (modified, film_id);
     grant select on content.bench_film to vitrina_query;
     vacuum analyze content.bench_film;
