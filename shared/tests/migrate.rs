@@ -201,12 +201,15 @@ async fn no_role_of_ours_is_more_than_an_account() {
     let creates: Vec<String> = sqlx::query_scalar(
         "select format('%s in %s', r.rolname, n.nspname) from pg_roles r cross join pg_namespace n
          where r.rolname ~ '^vitrina_' and n.nspname in ('content', 'ugc', 'analytics', 'etl', 'apalis', 'public')
-           and has_schema_privilege(r.oid, n.oid, 'create')",
+           and has_schema_privilege(r.oid, n.oid, 'create')
+         order by 1",
     )
     .fetch_all(db.admin())
     .await
     .unwrap();
-    assert_eq!(creates, Vec::<String>::new(), "nobody creates tables");
+    // For marts that are made from a query. The services' account has it as a member of the role that writes marts.
+    let marts_only = ["vitrina_app in analytics", "vitrina_mart in analytics"];
+    assert_eq!(creates, marts_only, "nobody creates tables elsewhere, and a query's role nowhere");
 }
 
 /// Runs a statement as a role, from the services' account, and returns the server's code.
