@@ -156,13 +156,13 @@ async fn a_request_that_takes_too_long_is_503_and_changes_nothing() {
 async fn a_failure_of_ours_is_500_without_its_details() {
     let api = Api::start().await;
     api.create_genres("genres").await;
-    sqlx::raw_sql("alter table etl.etl_run_ranges rename column next_batch to something")
+    sqlx::raw_sql("alter table etl.etl_run_ranges rename column job_id to something")
         .execute(api.db.admin())
         .await
         .unwrap();
 
     let problem = expect_problem(api.post("/pipelines/genres/run"), 500, "internal").await;
 
-    assert!(!problem.to_string().contains("next_batch"), "{problem}");
+    assert!(!problem.to_string().contains("job_id"), "{problem}");
     assert_eq!(api.count("select count(*) from etl.etl_runs").await, 0);
 }
