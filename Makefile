@@ -89,7 +89,8 @@ bench: ## Measure loads, wake-ups and memory beside bare SQL
 bench-elasticsearch: ## Measure loads into an index beside a bare bulk loop
 	@scripts/setup elasticsearch
 	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
-	PARTS=elasticsearch FILMS=$${FILMS:-200000} RATINGS=$${RATINGS:-1000} scripts/with-elasticsearch \
+	PARTS=elasticsearch FILMS=$${FILMS:-200000} RATINGS=$${RATINGS:-1000} \
+		VITRINA_TEST_ELASTICSEARCH_HEAP=$${VITRINA_TEST_ELASTICSEARCH_HEAP:-2g} scripts/with-elasticsearch \
 		scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" load
 
 .PHONY: bench-api

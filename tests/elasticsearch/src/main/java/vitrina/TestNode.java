@@ -5,15 +5,10 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.http.HttpServerTransport;
-import org.elasticsearch.node.InternalSettingsPreparer;
 import org.elasticsearch.node.Node;
-import org.elasticsearch.plugins.Plugin;
-import org.elasticsearch.transport.Netty4Plugin;
 
 /**
  * One Elasticsearch node on 127.0.0.1, for tests.
@@ -23,10 +18,8 @@ import org.elasticsearch.transport.Netty4Plugin;
  * Prints its address once it answers, and ends when its standard input does: with whoever started it, however that ends.
  * Without --data its files are in a temporary directory, which is removed.
  */
-public final class TestNode extends Node {
-    private TestNode(Settings settings, List<Class<? extends Plugin>> plugins) {
-        super(InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> "vitrina-test"), plugins, false);
-    }
+public final class TestNode {
+    private TestNode() {}
 
     public static void main(String[] arguments) throws Exception {
         Path given = null;
@@ -40,7 +33,7 @@ public final class TestNode extends Node {
             }
         }
         Path home = given != null ? given : Files.createTempDirectory("vitrina-elasticsearch");
-        TestNode node = new TestNode(withDefaults(settings, home), List.of(Netty4Plugin.class));
+        Node node = Generation.node(withDefaults(settings, home));
         boolean keep = given != null;
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(node, home, keep)));
         node.start();
