@@ -9,6 +9,9 @@ pub struct SourceColumn {
     pub type_oid: u32,
     /// The type as SQL writes it, for instance `timestamp with time zone`.
     pub type_name: String,
+    /// The type with its length or precision, for instance `character varying(20)`, where that is known: for columns that come
+    /// straight from a table.
+    pub declared: Option<String>,
     /// Whether nulls may come, where that is known: for columns that come straight from a table.
     pub nullable: Option<bool>,
 }

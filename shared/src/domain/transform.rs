@@ -89,7 +89,13 @@ pub(super) mod tests {
     }
 
     pub fn column(name: &str, type_name: &str) -> SourceColumn {
-        SourceColumn { name: name.to_owned(), type_oid: 25, type_name: type_name.to_owned(), nullable: None }
+        SourceColumn {
+            name: name.to_owned(),
+            type_oid: 25,
+            type_name: type_name.to_owned(),
+            declared: None,
+            nullable: None,
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn refuse_unusable(columns: &[PgColumn]) -> Result<(), Refusal> {
     }
 }
 
-/// Names the columns' types and finds out which may be null. `attnotnull` says so for tables only, not for views, and
+/// Names the columns' types, with length and precision where they have any, and finds out which may be null. `attnotnull` says so for tables only, not for views, and
 /// an outer join brings nulls into a column that has none (`pads_with_nulls`).
 async fn look_up(
     conn: &mut PgConnection,
@@ -94,9 +94,10 @@ async fn look_up(
     let types: Vec<Option<Oid>> = columns.iter().map(|column| column.type_info().oid()).collect();
     let tables: Vec<Option<Oid>> = columns.iter().map(PgColumn::relation_id).collect();
     let attributes: Vec<Option<i16>> = columns.iter().map(PgColumn::relation_attribute_no).collect();
-    let facts: Vec<(Oid, String, Option<bool>)> = sqlx::query_as(
+    let facts: Vec<(Oid, String, Option<String>, Option<bool>)> = sqlx::query_as(
         r"
-        select c.type, format_type(c.type, null), not a.attnotnull
+        select c.type, format_type(c.type, null),
+               case when a.atttypid = c.type then format_type(a.atttypid, a.atttypmod) end, not a.attnotnull
         from unnest($1::oid[], $2::oid[], $3::int2[]) with ordinality as c (type, relation, attribute, position)
         left join pg_class t on t.oid = c.relation and t.relkind in ('r', 'p')
         left join pg_attribute a on a.attrelid = t.oid and a.attnum = c.attribute
@@ -108,10 +109,11 @@ async fn look_up(
     .bind(attributes)
     .fetch_all(conn)
     .await?;
-    let described = columns.iter().zip(facts).map(|(column, (type_oid, type_name, nullable))| SourceColumn {
+    let described = columns.iter().zip(facts).map(|(column, (type_oid, type_name, declared, nullable))| SourceColumn {
         name: column.name().to_owned(),
         type_oid: type_oid.0,
         type_name,
+        declared,
         nullable: nullable.filter(|nullable| *nullable || !pads_with_nulls),
     });
     Ok(described.collect())

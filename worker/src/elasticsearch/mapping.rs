@@ -17,13 +17,18 @@ const MAX_TERM: u32 = 8_191;
 pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     let mut mappings = options.mappings.clone();
     let mut fields: Map<String, Value> =
-        columns.iter().map(|column| (column.name.clone(), field(&column.type_name, options.json))).collect();
+        columns.iter().map(|column| (column.name.clone(), field(declared(column), options.json))).collect();
     if let Some(Value::Object(given)) = mappings.remove("properties") {
         fields.extend(given);
     }
     mappings.insert("dynamic".to_owned(), json!("strict"));
     mappings.insert("properties".to_owned(), Value::Object(fields));
     Value::Object(mappings)
+}
+
+/// The type with its length or precision, where they are known.
+fn declared(column: &SourceColumn) -> &str {
+    column.declared.as_deref().unwrap_or(&column.type_name)
 }
 
 /// The mapping of one column by its type's name. An array is mapped like its elements.
@@ -107,7 +112,13 @@ mod tests {
     }
 
     fn column(name: &str, type_name: &str) -> SourceColumn {
-        SourceColumn { name: name.to_owned(), type_oid: 0, type_name: type_name.to_owned(), nullable: None }
+        SourceColumn {
+            name: name.to_owned(),
+            type_oid: 0,
+            type_name: type_name.to_owned(),
+            declared: None,
+            nullable: None,
+        }
     }
 
     #[test]

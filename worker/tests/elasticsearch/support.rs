@@ -143,6 +143,7 @@ pub fn columns(pairs: &[(&str, &str)]) -> Vec<SourceColumn> {
         name: (*name).to_owned(),
         type_oid: 0,
         type_name: (*type_name).to_owned(),
+        declared: None,
         nullable: None,
     };
     pairs.iter().map(column).collect()
