@@ -1,9 +1,11 @@
 //! Marts as search indexes: the sink for targets `es:<index>`.
 //!
-//! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client` and `server` (the other
-//! side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full run),
-//! `contents` (what is there). `sweeper` removes what runs left behind, `error` says what a failure means for the caller.
+//! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client`, `nodes` and `server` (the
+//! other side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full
+//! run), `contents` (what is there). `access` lists the indexes of all targets, `sweeper` removes what runs left behind, `error`
+//! says what a failure means for the caller.
 
+mod access;
 mod bulk;
 mod client;
 mod contents;
@@ -11,11 +13,13 @@ mod document;
 mod error;
 mod index;
 mod mapping;
+mod nodes;
 mod patience;
 mod rebuild;
 mod server;
 mod sweeper;
 
+pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
 pub use document::{Document, id};

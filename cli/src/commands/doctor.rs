@@ -40,15 +40,15 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             None => None,
         },
     };
-    match url {
-        Some(url) => database::examine(&url, &source, &mut report).await,
+    match &url {
+        Some(url) => database::examine(url, &source, &mut report).await,
         None => report.add(Check::skipped(
             "database",
             format!("DATABASE_URL is not set, and no PostgreSQL of ours runs in {}", options.data_dir.display()),
         )),
     }
     api::examine(&options.server, &mut report).await;
-    elasticsearch::examine(&elasticsearch, &mut report).await;
+    elasticsearch::examine(&elasticsearch, url.as_ref(), &mut report).await;
     report.show(options.format);
     report.judge()
 }

@@ -9,24 +9,25 @@ use elasticsearch::{
     http::{
         Method,
         headers::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
-        transport::{MultiNodeConnectionPool, SingleNodeConnectionPool, Transport, TransportBuilder},
+        transport::{SingleNodeConnectionPool, Transport, TransportBuilder},
     },
 };
 use serde_json::Value;
 use vitrina_shared::{
-    config::{Credentials, ElasticsearchConfig, ElasticsearchUrl},
+    config::{Credentials, ElasticsearchConfig},
     domain::ErrorClass,
 };
 
 use super::{
     error::{SinkError, retry_after},
+    nodes::Nodes,
     patience::Patience,
 };
 
 /// A connection to a cluster. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    transport: Transport,
+    nodes: Nodes<Transport>,
     gzip: bool,
     patience: Duration,
 }
@@ -48,17 +49,11 @@ impl Client {
         let url = config.url.as_ref().ok_or_else(|| {
             SinkError::fatal("ELASTICSEARCH_URL is not set: the worker needs it to write targets that begin with `es:`")
         })?;
-        let mut builder = pool(url)?.timeout(config.timeout);
-        if let Some(credentials) = url.credentials() {
-            builder = builder.auth(introduction(credentials)?);
-        }
-        if let Some(pem) = &config.authorities {
-            let authorities = Certificate::from_pem(pem)
-                .map_err(|error| SinkError::fatal(format!("VITRINA_ELASTICSEARCH_CA cannot be used: {error}")))?;
-            builder = builder.cert_validation(CertificateValidation::Full(authorities));
-        }
-        let transport = builder.build().map_err(|error| SinkError::fatal(format!("Elasticsearch: {error}")))?;
-        Ok(Self { transport, gzip: config.gzip, patience: config.patience })
+        let auth = url.credentials().map(introduction).transpose()?;
+        let transports = url.bases().iter().map(|base| transport(base, auth.as_ref(), config));
+        let nodes = Nodes::new(transports.collect::<Result<_, _>>()?);
+        let nodes = nodes.ok_or_else(|| SinkError::fatal("ELASTICSEARCH_URL has no address"))?;
+        Ok(Self { nodes, gzip: config.gzip, patience: config.patience })
     }
 
     /// Whether bodies are compressed.
@@ -110,13 +105,21 @@ impl Client {
         headers: HeaderMap,
         body: Option<Bytes>,
     ) -> Result<Answer, SinkError> {
-        let sent = self.transport.send(method, path, headers, None::<&()>, body, None).await;
-        let response = sent.map_err(|error| SinkError::lost(&error))?;
-        let status = response.status_code().as_u16();
-        let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let retry_after = retry_after(wait);
-        let body = response.bytes().await.map_err(|error| SinkError::lost(&error))?;
-        Ok(Answer { status, retry_after, body })
+        let node = self.nodes.next();
+        let sent = async {
+            let response = node.transport.send(method, path, headers, None::<&()>, body, None).await?;
+            let status = response.status_code().as_u16();
+            let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+            let retry_after = retry_after(wait);
+            Ok::<_, elasticsearch::Error>(Answer { status, retry_after, body: response.bytes().await? })
+        };
+        let answer = sent.await;
+        if answer.is_ok() {
+            node.answered()
+        } else {
+            node.lost()
+        }
+        answer.map_err(|error| SinkError::lost(&error))
     }
 }
 
@@ -133,14 +136,22 @@ impl Answer {
     }
 }
 
-fn pool(url: &ElasticsearchUrl) -> Result<TransportBuilder, SinkError> {
-    let malformed = |_| SinkError::fatal("ELASTICSEARCH_URL has a malformed address");
-    let mut addresses =
-        url.bases().iter().map(|base| base.parse().map_err(malformed)).collect::<Result<Vec<_>, _>>()?;
-    Ok(match addresses.len() {
-        1 => TransportBuilder::new(SingleNodeConnectionPool::new(addresses.remove(0))),
-        _ => TransportBuilder::new(MultiNodeConnectionPool::round_robin(addresses, None)),
-    })
+fn transport(
+    base: &str,
+    auth: Option<&auth::Credentials>,
+    config: &ElasticsearchConfig,
+) -> Result<Transport, SinkError> {
+    let address = base.parse().map_err(|_| SinkError::fatal("ELASTICSEARCH_URL has a malformed address"))?;
+    let mut builder = TransportBuilder::new(SingleNodeConnectionPool::new(address)).timeout(config.timeout);
+    if let Some(auth) = auth {
+        builder = builder.auth(auth.clone());
+    }
+    if let Some(pem) = &config.authorities {
+        let authorities = Certificate::from_pem(pem)
+            .map_err(|error| SinkError::fatal(format!("VITRINA_ELASTICSEARCH_CA cannot be used: {error}")))?;
+        builder = builder.cert_validation(CertificateValidation::Full(authorities));
+    }
+    builder.build().map_err(|error| SinkError::fatal(format!("Elasticsearch: {error}")))
 }
 
 fn introduction(credentials: &Credentials) -> Result<auth::Credentials, SinkError> {

@@ -8,6 +8,9 @@ use vitrina_shared::domain::ErrorClass;
 /// Reasons are cut to this: the server repeats the offending value in them.
 const MAX_REASON: usize = 1_000;
 
+/// How the TLS library begins its words about a certificate. No patience makes that good.
+const UNTRUSTED: &str = "invalid peer certificate";
+
 /// Why nothing durable can be promised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -42,6 +45,12 @@ impl SinkError {
             message.push_str(&format!(": {cause}"));
             source = cause.source();
         }
+        if message.contains(UNTRUSTED) {
+            return Self::fatal(format!(
+                "{message}. Let VITRINA_ELASTICSEARCH_CA name the certificate of its authority, and ELASTICSEARCH_URL a name \
+                 that its certificate has"
+            ));
+        }
         Self::transient(message)
     }
 
@@ -51,6 +60,10 @@ impl SinkError {
         let reason = match parsed.get("error") {
             None => String::from_utf8_lossy(body).chars().take(MAX_REASON).collect(),
             Some(error) => reason(error),
+        };
+        let reason = match status {
+            401 => format!("{reason}. Check the user and password, or the API key, in ELASTICSEARCH_URL"),
+            _ => reason,
         };
         Self { class: classify(status, &parsed["error"]), message: format!("Elasticsearch answers {status}: {reason}") }
     }

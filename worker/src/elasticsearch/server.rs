@@ -22,7 +22,7 @@ pub struct Server {
 impl Client {
     /// Asks who is there and refuses what is too old.
     pub async fn server(&self) -> Result<Server, SinkError> {
-        let answer = self.ask(Method::Get, "/", None).await.map_err(explain)?;
+        let answer = self.ask(Method::Get, "/", None).await?;
         let version = answer["version"]["number"].as_str().unwrap_or_default().to_owned();
         let distribution = answer["version"]["distribution"].as_str().unwrap_or("elasticsearch").to_owned();
         let mut numbers = version.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
@@ -44,7 +44,7 @@ impl Client {
         if [400, 404, 405].contains(&answer.status) {
             return Ok(());
         }
-        let answer = answer.success().map_err(explain)?;
+        let answer = answer.success()?;
         if answer["has_all_requested"] == true {
             return Ok(());
         }
@@ -60,11 +60,4 @@ fn lacking(answer: &Value) -> Vec<&'static str> {
         answer["index"].as_object().is_some_and(|names| names.values().any(|rights| rights[*privilege] == false))
     };
     PRIVILEGES.into_iter().filter(lacks).collect()
-}
-
-fn explain(error: SinkError) -> SinkError {
-    if error.message.contains("answers 401") {
-        return SinkError::fatal(format!("{error}. Check the user and password, or the API key, in ELASTICSEARCH_URL"));
-    }
-    error
 }

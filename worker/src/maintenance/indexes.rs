@@ -1,4 +1,4 @@
-//! Removes indexes that nobody needs any more.
+//! Says at the start whether indexes can be written, and removes those that nobody needs any more.
 //!
 //! A loop of its own: a heartbeat must never wait for Elasticsearch.
 
@@ -9,7 +9,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    elasticsearch::{GRACE, sweep},
+    elasticsearch::{Client, GRACE, indexes, sweep},
     environment::Environment,
 };
 
@@ -19,6 +19,10 @@ const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// Runs until the worker's life ends; not at all where there is no Elasticsearch.
 pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken) {
     let Ok(client) = &env.elasticsearch else { return };
+    tokio::select! {
+        () = introduce(&control, client) => {}
+        () = life.cancelled() => return,
+    }
     let mut ticks = interval(SWEEP_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -28,6 +32,22 @@ pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken
         }
         if let Err(error) = sweep(&control, client, GRACE).await {
             tracing::debug!(error = %error, "indexes could not be looked for");
+        }
+    }
+}
+
+/// A wrong password, or a right that is lacking, is said before the first run meets it.
+async fn introduce(control: &PgPool, client: &Client) {
+    match client.server().await {
+        Ok(server) => {
+            tracing::info!(distribution = server.distribution, version = server.version, "elasticsearch answers")
+        }
+        Err(error) => return tracing::warn!(error = %error, "elasticsearch cannot be used"),
+    }
+    let listed = async { indexes(&mut *control.acquire().await?).await };
+    for index in listed.await.unwrap_or_default() {
+        if let Err(error) = client.check_rights(&index).await {
+            tracing::warn!(index, error = %error, "an index cannot be written");
         }
     }
 }

@@ -4,9 +4,11 @@
 //! servers. `VITRINA_TEST_FILMS` makes the marts larger.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod connection;
 mod disasters;
 mod faults;
 mod films;
+mod gate;
 mod indexes;
 mod node;
 mod pipelines;

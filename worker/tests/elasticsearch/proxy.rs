@@ -10,8 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
+    sync::Semaphore,
     task::JoinHandle,
 };
 
@@ -31,6 +32,8 @@ pub enum Fault {
     Cut,
     /// It goes through after a while.
     Slow(Duration),
+    /// It goes through once there is a permit.
+    Held(Arc<Semaphore>),
 }
 
 /// A bulk request as the proxy sees it.
@@ -97,11 +100,13 @@ impl Drop for Proxy {
     }
 }
 
-struct Request {
-    method: String,
-    path: String,
-    content_type: String,
-    body: Vec<u8>,
+/// A request, whole or up to its body.
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    pub content_type: String,
+    pub authorization: Option<String>,
+    pub body: Vec<u8>,
 }
 
 impl State {
@@ -167,17 +172,15 @@ impl State {
                 tokio::time::sleep(pause).await;
                 reply(stream, self.forward(request).await?, None).await
             }
+            Fault::Held(permits) => {
+                permits.acquire().await.ok()?.forget();
+                reply(stream, self.forward(request).await?, None).await
+            }
         }
     }
 
     async fn forward(&self, request: &Request) -> Option<(u16, Vec<u8>)> {
-        let method = request.method.parse().ok()?;
-        let sent = reqwest::Client::new()
-            .request(method, format!("{}{}", self.node, request.path))
-            .header("content-type", &request.content_type)
-            .body(request.body.clone());
-        let response = sent.send().await.ok()?;
-        Some((response.status().as_u16(), response.bytes().await.ok()?.to_vec()))
+        forward(&self.node, request).await
     }
 
     /// Forwards the request without some of its items, and answers these itself.
@@ -197,6 +200,7 @@ impl State {
                 method: request.method.clone(),
                 path: request.path.clone(),
                 content_type: request.content_type.clone(),
+                authorization: None,
                 body: passed,
             };
             answered = serde_json::from_slice(&self.forward(&part).await?.1).ok()?;
@@ -209,13 +213,24 @@ impl State {
     }
 }
 
+/// Passes a request on, without who sent it.
+pub async fn forward(node: &str, request: &Request) -> Option<(u16, Vec<u8>)> {
+    let method = request.method.parse().ok()?;
+    let sent = reqwest::Client::new()
+        .request(method, format!("{node}{}", request.path))
+        .header("content-type", &request.content_type)
+        .body(request.body.clone());
+    let response = sent.send().await.ok()?;
+    Some((response.status().as_u16(), response.bytes().await.ok()?.to_vec()))
+}
+
 /// Reads a request up to its body; nothing where the connection ended.
-async fn head(stream: &mut BufReader<TcpStream>) -> Option<(Request, usize)> {
+pub async fn head(stream: &mut BufReader<impl AsyncRead + Unpin>) -> Option<(Request, usize)> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|read| *read > 0)?;
     let mut words = line.split(' ');
     let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let (mut length, mut content_type) = (0, String::from("application/json"));
+    let (mut length, mut content_type, mut authorization) = (0, String::from("application/json"), None);
     loop {
         let mut header = String::new();
         stream.read_line(&mut header).await.ok()?;
@@ -223,14 +238,16 @@ async fn head(stream: &mut BufReader<TcpStream>) -> Option<(Request, usize)> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().ok()?,
             "content-type" => value.trim().clone_into(&mut content_type),
+            "authorization" => authorization = Some(value.trim().to_owned()),
             _ => {}
         }
     }
-    Some((Request { method, path, content_type, body: Vec::new() }, length))
+    Some((Request { method, path, content_type, authorization, body: Vec::new() }, length))
 }
 
-async fn reply(
-    stream: &mut BufReader<TcpStream>,
+/// Answers a request.
+pub async fn reply(
+    stream: &mut BufReader<impl AsyncRead + AsyncWrite + Unpin>,
     (status, body): (u16, Vec<u8>),
     retry_after: Option<u64>,
 ) -> Option<()> {

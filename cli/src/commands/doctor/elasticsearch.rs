@@ -1,62 +1,72 @@
-//! Elasticsearch, where one is configured: every node of it.
+//! Elasticsearch, where one is configured: every node of it, and our rights on the indexes of all targets.
 
 use std::time::Duration;
 
-use reqwest::Certificate;
-use serde_json::Value;
-use vitrina_shared::config::{Credentials, ElasticsearchConfig};
+use sqlx::ConnectOptions;
+use tokio::time::timeout;
+use vitrina_shared::{
+    config::{DatabaseUrl, ElasticsearchConfig},
+    database,
+    domain::ErrorClass,
+};
+use vitrina_worker::elasticsearch::{Client, Server, SinkError, indexes};
 
 use super::check::{Check, Report};
 
 const NAME: &str = "elasticsearch";
+const RIGHTS: &str = "elasticsearch rights";
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-pub(super) async fn examine(config: &ElasticsearchConfig, report: &mut Report) {
+pub(super) async fn examine(config: &ElasticsearchConfig, database: Option<&DatabaseUrl>, report: &mut Report) {
     let Some(url) = &config.url else {
         return report.add(Check::skipped(NAME, "ELASTICSEARCH_URL is not set"));
     };
-    for node in url.bases() {
-        let asked = ask(node, url.credentials(), config.authorities.as_deref()).await;
-        report.add(match asked {
-            Ok((200, body)) => answered(node, &body),
-            Ok((401 | 403, _)) => {
-                let fix = "check user and password, or the API key, in ELASTICSEARCH_URL";
-                Check::wrong(NAME, format!("{node} refuses our credentials"), fix)
-            }
-            Ok((status, _)) => Check::wrong(NAME, format!("{node} answers {status}"), "see its log"),
-            Err(error) => {
-                let detail = format!("{node} does not answer: {}", error.without_url());
-                Check::wrong(NAME, detail, "start it, or correct ELASTICSEARCH_URL")
-            }
+    let quickly = ElasticsearchConfig { timeout: ANSWERS_WITHIN, patience: Duration::ZERO, ..config.clone() };
+    let mut all_answer = true;
+    for node in url.each() {
+        let answer = ask(&ElasticsearchConfig { url: Some(node.clone()), ..quickly.clone() }).await;
+        all_answer &= answer.is_ok();
+        report.add(match answer {
+            Ok(server) => Check::good(NAME, format!("version {} answers at {node}", server.version)),
+            Err(error) => Check::wrong(NAME, format!("{node}: {error}"), advice(&error)),
         });
+    }
+    if let (true, Some(database), Ok(client)) = (all_answer, database, Client::new(&quickly)) {
+        rights(&client, database, report).await;
     }
 }
 
-fn answered(node: &str, body: &Value) -> Check {
-    match body["version"]["number"].as_str() {
-        Some(version) => Check::good(NAME, format!("version {version} answers at {node}")),
-        None => {
-            let detail = format!("{node} answers, but not as Elasticsearch does");
-            Check::wrong(NAME, detail, "correct ELASTICSEARCH_URL")
+async fn ask(config: &ElasticsearchConfig) -> Result<Server, SinkError> {
+    Client::new(config)?.server().await
+}
+
+fn advice(error: &SinkError) -> &'static str {
+    match error.class {
+        ErrorClass::Transient | ErrorClass::RateLimited => "start it, or correct ELASTICSEARCH_URL",
+        ErrorClass::Quota | ErrorClass::Row | ErrorClass::Fatal => {
+            "correct ELASTICSEARCH_URL, with user and password or ?api_key=, and VITRINA_ELASTICSEARCH_CA"
         }
     }
 }
 
-async fn ask(
-    node: &str,
-    credentials: Option<&Credentials>,
-    authorities: Option<&[u8]>,
-) -> Result<(u16, Value), reqwest::Error> {
-    let mut builder = reqwest::Client::builder().timeout(ANSWERS_WITHIN);
-    for authority in authorities.map(Certificate::from_pem_bundle).transpose()?.into_iter().flatten() {
-        builder = builder.add_root_certificate(authority);
+/// A database that does not answer was reported already.
+async fn rights(client: &Client, database: &DatabaseUrl, report: &mut Report) {
+    let asked = timeout(ANSWERS_WITHIN, async {
+        let mut connection = database::session(database.connect_options(), "vitrina-doctor").connect().await?;
+        indexes(&mut connection).await
+    });
+    let Ok(Ok(names)) = asked.await else { return };
+    let mut allowed = 0;
+    for name in &names {
+        match client.check_rights(name).await {
+            Ok(()) => allowed += 1,
+            Err(error) => {
+                let fix = "give them to the account of ELASTICSEARCH_URL with a role (docs/ELASTICSEARCH.md)";
+                report.add(Check::wrong(RIGHTS, error.to_string(), fix));
+            }
+        }
     }
-    let request = builder.build()?.get(node);
-    let request = match credentials {
-        None => request,
-        Some(Credentials::Basic { user, password }) => request.basic_auth(user, Some(password.expose())),
-        Some(Credentials::ApiKey(key)) => request.header("Authorization", format!("ApiKey {}", key.expose())),
-    };
-    let answer = request.send().await?;
-    Ok((answer.status().as_u16(), answer.json().await.unwrap_or_default()))
+    if allowed > 0 {
+        report.add(Check::good(RIGHTS, format!("{allowed} of {} indexes of targets may be written", names.len())));
+    }
 }

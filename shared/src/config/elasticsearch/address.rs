@@ -38,6 +38,11 @@ impl ElasticsearchUrl {
         &self.bases
     }
 
+    /// Every node by itself, with the same credentials.
+    pub fn each(&self) -> impl Iterator<Item = Self> + '_ {
+        self.bases.iter().map(|base| Self { bases: vec![base.clone()], credentials: self.credentials.clone() })
+    }
+
     /// Whether all nodes are on this machine.
     pub fn is_loopback(&self) -> bool {
         self.bases.iter().all(|base| {
