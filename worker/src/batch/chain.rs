@@ -16,6 +16,7 @@ use vitrina_shared::{
 };
 
 use super::{
+    ahead::Ahead,
     close, estimate,
     open::{Opened, open},
     plan::{Bound, Plan, Route},
@@ -49,6 +50,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         drop(connection);
         return close::close(env, job, &plan, true).await;
     }
+    let mut ahead = Ahead::default();
     loop {
         let next_job = jobs::new_id();
         let keep = begun.elapsed() < STREAK && !env.stop.is_cancelled();
@@ -67,7 +69,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let start = Instant::now();
         // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
         env.take_up(&next_job);
-        let streamed = execute_one(env, &mut connection, &plan, job, &call).await;
+        let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead).await;
         let Streamed { outcome, rejected } = streamed.inspect_err(|_| env.put_down(&next_job))?;
         record(&plan, job, &outcome, rejected, start.elapsed());
         env.put_down(if outcome.goes_on { &job.id } else { &next_job });
@@ -96,16 +98,17 @@ async fn execute_one(
     plan: &Plan,
     job: &HeldJob,
     call: &BatchCall<'_>,
+    ahead: &mut Ahead,
 ) -> Result<Streamed, BatchError> {
     let careful = match &plan.route {
-        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call).await,
+        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call, ahead).await,
         Route::Pushdown { careful, .. } => careful.as_ref(),
     };
     match (runs::execute_batch(connection, call).await, careful) {
         (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
         (Err(error), Some(stream)) if is_row_error(&error) => {
             tracing::warn!(batch = call.number, error = %without_values(&error.to_string()), "a row was refused: the page is written row by row where needed");
-            stream::execute(env, connection, stream, job, call).await
+            stream::execute(env, connection, stream, job, call, ahead).await
         }
         (Err(error), _) => Err(error.into()),
     }

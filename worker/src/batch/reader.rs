@@ -2,12 +2,9 @@
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use sqlx::PgConnection;
-use vitrina_shared::{
-    domain::{
-        ErrorClass, Position,
-        transform::{Document, Transform},
-    },
-    store::runs::NextPage,
+use vitrina_shared::domain::{
+    ErrorClass, Position,
+    transform::{Document, Transform},
 };
 
 use super::streaming::PageEnd;
@@ -16,15 +13,24 @@ use crate::{
     sink::{Rejected, Row},
 };
 
-/// What a page is read with.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading<'a> {
+/// What a page is read with. Two that are equal read the same page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageQuery {
     /// The statement, of [`super::pushdown::Page::read`].
-    pub statement: &'a str,
+    pub statement: String,
     /// Rows in a page.
     pub page_size: i64,
     /// Whether the key is a `timestamptz`.
     pub by_time: bool,
+    /// The row after which it begins.
+    pub after: Option<Position>,
+    /// The bound that it is read up to.
+    pub upper: Option<String>,
+}
+
+/// What is done with the rows of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Handling<'a> {
     /// What changes the rows.
     pub transforms: &'a [Box<dyn Transform>],
     /// How many rows may be put aside; none where the first one ends the batch.
@@ -40,8 +46,9 @@ pub struct Remains {
     pub rejected: Vec<Rejected>,
 }
 
-#[derive(sqlx::FromRow)]
-struct Item {
+/// A row of the page or, without a `doc`, what is to be said of the page.
+#[derive(Debug, sqlx::FromRow)]
+pub struct Item {
     key: Option<Vec<Option<String>>>,
     version: Option<i64>,
     doc: Option<String>,
@@ -50,40 +57,51 @@ struct Item {
     more: Option<bool>,
 }
 
-/// The rows of the page to come. `remains` is whole when the stream has ended.
-pub fn rows<'a>(
+impl Item {
+    /// About what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.doc.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Reads a page item by item.
+pub fn items<'a>(
     connection: &'a mut PgConnection,
-    reading: Reading<'a>,
-    page: &'a NextPage,
+    query: &'a PageQuery,
+) -> impl Stream<Item = sqlx::Result<Item>> + Send + 'a {
+    sqlx::query_as::<_, Item>("select key, version, doc, rows_read, last, more from etl_page.read($1, $2, $3, $4, $5)")
+        .bind(&query.statement)
+        .bind(&query.after)
+        .bind(&query.upper)
+        .bind(query.page_size)
+        .bind(query.by_time)
+        .fetch(connection)
+}
+
+/// The rows among the items of a page. `remains` is whole when the stream has ended.
+pub fn rows<'a>(
+    items: impl Stream<Item = sqlx::Result<Item>> + 'a,
+    handling: Handling<'a>,
     remains: &'a mut Remains,
 ) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
-    let items = sqlx::query_as::<_, Item>(
-        "select key, version, doc, rows_read, last, more from etl_page.read($1, $2, $3, $4, $5)",
-    )
-    .bind(reading.statement)
-    .bind(&page.after)
-    .bind(&page.upper)
-    .bind(reading.page_size)
-    .bind(reading.by_time)
-    .fetch(connection);
     items
         .map_err(BatchError::from)
-        .map(move |item| item.and_then(|item| receive(item, reading, remains)))
+        .map(move |item| item.and_then(|item| receive(item, handling, remains)))
         .filter_map(|row| std::future::ready(row.transpose()))
 }
 
 /// A row, or nothing where the item was none.
-fn receive(item: Item, reading: Reading<'_>, remains: &mut Remains) -> Result<Option<Row>, BatchError> {
+fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<Option<Row>, BatchError> {
     let Some(doc) = item.doc else {
         remains.end = Some(PageEnd { rows_read: item.rows_read.unwrap_or(0), last: item.last, more: item.more });
         return Ok(None);
     };
     let key = item.key.unwrap_or_default();
-    match transformed(&doc, reading.transforms) {
+    match transformed(&doc, handling.transforms) {
         Ok(changed) => Ok(Some(Row { key, version: item.version, doc: changed.unwrap_or(doc) })),
         Err(error) => {
             remains.rejected.push(Rejected { doc, error });
-            refuse_too_many(&remains.rejected, &key, reading.rejects_allowed)?;
+            refuse_too_many(&remains.rejected, &key, handling.rejects_allowed)?;
             Ok(None)
         }
     }

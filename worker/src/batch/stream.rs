@@ -5,7 +5,7 @@
 
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, transform::Transform},
+    domain::{ErrorClass, Position, transform::Transform},
     lifecycle::execution::HeldJob,
     store::{
         dead_letters::{self, Origin},
@@ -14,7 +14,8 @@ use vitrina_shared::{
 };
 
 use super::{
-    reader::{self, Reading, Remains},
+    ahead::Ahead,
+    reader::{self, Handling, PageQuery, Remains},
     streaming::{Merge, PageEnd},
 };
 use crate::{
@@ -56,13 +57,15 @@ pub struct Streamed {
     pub rejected: u64,
 }
 
-/// Executes the batch of a call, whose statement is not looked at.
+/// Executes the batch of a call, whose statement is not looked at. What was read `ahead` is used, and for the next batch it
+/// is filled.
 pub(super) async fn execute(
     env: &Environment,
     connection: &mut PgConnection,
     stream: &Stream,
     job: &HeldJob,
     call: &BatchCall<'_>,
+    ahead: &mut Ahead,
 ) -> Result<Streamed, BatchError> {
     let page = runs::next_page(connection, call.run, call.range, call.number).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
@@ -70,7 +73,7 @@ pub(super) async fn execute(
     let batch = Batch { stream, call, page, allowed, origin };
     match &stream.sink {
         Sink::Postgres(merge) => batch.write_mart(env, connection, merge).await,
-        Sink::Index(index) => batch.write_index(env, connection, index).await,
+        Sink::Index(index) => batch.write_index(env, connection, index, ahead).await,
     }
 }
 
@@ -98,8 +101,9 @@ impl Batch<'_> {
         let mut remains = Remains::default();
         let mut reading = env.reading.acquire().await?;
         let mut snapshot = reading.begin_with("begin read only").await?;
+        let query = self.query(self.page.after.clone());
         let places = {
-            let rows = reader::rows(&mut snapshot, self.reading(), &self.page, &mut remains);
+            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
@@ -119,22 +123,25 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Reading and writing overlap: the index takes rows while the next ones come.
+    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is read while the last
+    /// requests of this one are under way. It is not written before all of this one is: it may have newer rows of the same
+    /// keys.
     async fn write_index(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
         index: &IndexSink,
+        ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let mut remains = Remains::default();
-        let mut reading = env.reading.acquire().await?;
-        let mut snapshot = reading.begin_with("begin read only").await?;
-        let written = {
-            let rows = reader::rows(&mut snapshot, self.reading(), &self.page, &mut remains);
-            index.write(rows, self.allowed.unwrap_or(0)).await?
-        };
-        snapshot.rollback().await?;
+        let items = ahead.take(&env.reading, self.query(self.page.after.clone()));
+        let mut writing = index.begin_page(self.call.page_size, self.allowed.unwrap_or(0)).await?;
+        writing.take(reader::rows(items, self.handling(), &mut remains)).await?;
         let end = self.end(&mut remains)?;
+        if let Some(next) = self.following(&end) {
+            ahead.begin(&env.reading, next);
+        }
+        let written = writing.finish().await?;
         remains.rejected.extend(written.rejected);
         self.refuse_too_many(&remains.rejected)?;
         let mut tx = connection.begin().await?;
@@ -156,14 +163,23 @@ impl Batch<'_> {
         }
     }
 
-    fn reading(&self) -> Reading<'_> {
-        Reading {
-            statement: &self.stream.read,
+    fn query(&self, after: Option<Position>) -> PageQuery {
+        PageQuery {
+            statement: self.stream.read.clone(),
             page_size: self.call.page_size,
             by_time: self.call.by_time,
-            transforms: &self.stream.transforms,
-            rejects_allowed: self.allowed,
+            after,
+            upper: self.page.upper.clone(),
         }
+    }
+
+    /// The page after this one, where this worker goes on with it at once.
+    fn following(&self, end: &PageEnd) -> Option<PageQuery> {
+        (self.call.keep && end.more == Some(true)).then(|| self.query(end.last.clone()))
+    }
+
+    fn handling(&self) -> Handling<'_> {
+        Handling { transforms: &self.stream.transforms, rejects_allowed: self.allowed }
     }
 
     fn end(&self, remains: &mut Remains) -> Result<PageEnd, BatchError> {

@@ -19,6 +19,9 @@ use super::{client::Client, document::Document, error::SinkError};
 use chunk::Gathering;
 use limiter::Limiter;
 
+/// Fewer documents are not worth a request of their own.
+const MIN_SHARE: usize = 500;
+
 /// What to do with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -74,6 +77,7 @@ pub struct BulkWriter {
     route: Arc<Route>,
     action: Action,
     max_rejects: u64,
+    max_docs: usize,
     gathering: Gathering,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
@@ -98,6 +102,7 @@ impl BulkWriter {
     /// A writer that fails once more than `max_rejects` documents were rejected.
     pub fn new(route: Arc<Route>, action: Action, max_rejects: u64) -> Self {
         Self {
+            max_docs: route.max_docs,
             route,
             action,
             max_rejects,
@@ -107,6 +112,12 @@ impl BulkWriter {
         }
     }
 
+    /// Shares this many documents out evenly, so that no request is left over at the end while nothing else is under way.
+    pub fn expecting(mut self, documents: usize) -> Self {
+        self.max_docs = share(documents, self.route.max_docs, self.route.concurrency);
+        self
+    }
+
     /// Takes a document, and waits while too many are under way.
     pub async fn push(&mut self, document: Document) -> Result<(), SinkError> {
         if let Some(reason) = document.problem() {
@@ -114,7 +125,7 @@ impl BulkWriter {
             return self.count(Written { rejected, ..Written::default() });
         }
         let bytes = self.gathering.bytes() + document.body.len() + document.id.len();
-        let full = bytes > self.route.max_body_bytes || self.gathering.len() >= self.route.max_docs;
+        let full = bytes > self.route.max_body_bytes || self.gathering.len() >= self.max_docs;
         if full && !self.gathering.is_empty() {
             self.dispatch().await?;
         }
@@ -122,11 +133,14 @@ impl BulkWriter {
         Ok(())
     }
 
+    /// Sends what was taken so far.
+    pub async fn flush(&mut self) -> Result<(), SinkError> {
+        if self.gathering.is_empty() { Ok(()) } else { self.dispatch().await }
+    }
+
     /// Waits until everything is acknowledged. `Ok` means durable.
     pub async fn finish(mut self) -> Result<Written, SinkError> {
-        if !self.gathering.is_empty() {
-            self.dispatch().await?;
-        }
+        self.flush().await?;
         while let Some(done) = self.under_way.join_next().await {
             self.collect(done)?;
         }
@@ -160,6 +174,14 @@ impl BulkWriter {
     }
 }
 
+/// How many documents a request takes where so many are expected: as many requests as there may be at a time, or twice as
+/// many, and so on.
+fn share(expected: usize, max_docs: usize, concurrency: usize) -> usize {
+    let at_once = concurrency.max(1);
+    let rounds = expected.div_ceil(max_docs.saturating_mul(at_once)).max(1);
+    expected.div_ceil(rounds.saturating_mul(at_once)).max(MIN_SHARE).min(max_docs)
+}
+
 impl Written {
     /// Documents that changed something in the index.
     pub fn changes(&self) -> u64 {
@@ -173,5 +195,26 @@ impl Written {
         self.superseded += more.superseded;
         self.deleted += more.deleted;
         self.rejected.extend(more.rejected);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_shared_out_evenly() {
+        for (expected, max_docs, concurrency, documents) in [
+            (10_000, 2_000, 2, 1_667),
+            (8_000, 2_000, 2, 2_000),
+            (8_001, 2_000, 2, 1_334),
+            (1_000, 2_000, 2, 500),
+            (10, 2_000, 2, 500),
+            (0, 2_000, 2, 500),
+            (10_000, 100, 4, 100),
+            (10_000, 2_000, 1, 2_000),
+        ] {
+            assert_eq!(share(expected, max_docs, concurrency), documents, "{expected}");
+        }
     }
 }

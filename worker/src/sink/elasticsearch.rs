@@ -60,22 +60,11 @@ impl IndexSink {
         }
     }
 
-    /// Writes rows as they come. `Ok` means that all of them are durable, or rejected by name: at most `allowed` of them.
-    pub async fn write(
-        &self,
-        rows: impl Stream<Item = Result<Row, BatchError>>,
-        allowed: u64,
-    ) -> Result<PageWritten, BatchError> {
-        let mut rows = std::pin::pin!(rows);
-        let mut writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed);
-        while let Some(row) = rows.try_next().await? {
-            writer.push(document(row)).await?;
-        }
-        let written = writer.finish().await?;
-        let changes = written.changes();
-        let rejected = written.rejected.into_iter();
-        let rejected = rejected.map(|row| Rejected { doc: row.document.body, error: row.reason }).collect();
-        Ok(PageWritten { changes, rejected })
+    /// Begins to write a page of at most `page_size` rows, of which at most `allowed` may be rejected.
+    pub async fn begin_page(&self, page_size: i64, allowed: u64) -> Result<PageWriting, BatchError> {
+        let expected = usize::try_from(page_size).unwrap_or(usize::MAX);
+        let writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed);
+        Ok(PageWriting(writer.expecting(expected)))
     }
 
     /// After the last page: an index that was built takes over, if it has all the documents that were written.
@@ -84,6 +73,30 @@ impl IndexSink {
             self.index.finish_rebuild(self.run, documents).await?;
         }
         Ok(())
+    }
+}
+
+/// A page on its way into the index.
+#[derive(Debug)]
+pub struct PageWriting(BulkWriter);
+
+impl PageWriting {
+    /// Takes rows as they come, and sends them as far as there is room.
+    pub async fn take(&mut self, rows: impl Stream<Item = Result<Row, BatchError>>) -> Result<(), BatchError> {
+        let mut rows = std::pin::pin!(rows);
+        while let Some(row) = rows.try_next().await? {
+            self.0.push(document(row)).await?;
+        }
+        Ok(self.0.flush().await?)
+    }
+
+    /// Waits until all of them are durable, or rejected by name.
+    pub async fn finish(self) -> Result<PageWritten, BatchError> {
+        let written = self.0.finish().await?;
+        let changes = written.changes();
+        let rejected = written.rejected.into_iter();
+        let rejected = rejected.map(|row| Rejected { doc: row.document.body, error: row.reason }).collect();
+        Ok(PageWritten { changes, rejected })
     }
 }
 
