@@ -1,18 +1,22 @@
 //! Batch after batch, while nothing else wants the slot.
 //!
 //! The next job of a chain is written already held by this worker: no hop through the queue, and yet a durable row from
-//! which another worker goes on should this one die. After a while the chain yields, so that pipelines take turns.
+//! which another worker goes on should this one die. After a while the chain yields to whoever waits, so that pipelines take
+//! turns.
 
 use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{ErrorClass, error_class::without_values},
-    jobs,
+    jobs::{self, BATCH_QUEUE},
     lifecycle::execution::{HeldJob, Step},
     metrics::{self, BATCH_DURATION, BATCH_PHASE, RETRIES},
     progress::{self, Progress, pace},
-    store::runs::{self, BatchCall, BatchOutcome},
+    store::{
+        queue,
+        runs::{self, BatchCall, BatchOutcome},
+    },
 };
 
 use super::{
@@ -29,7 +33,7 @@ use crate::{
 
 /// How often a chain tells of its progress.
 const TELL_EVERY: Duration = Duration::from_millis(500);
-/// How long one chain keeps its slot.
+/// How long one chain keeps its slot, while others wait for one.
 const STREAK: Duration = Duration::from_secs(1);
 
 /// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
@@ -42,7 +46,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     tracing::Span::current().record("pipeline", &plan.pipeline);
     announce_series(&plan.pipeline);
     observe_phase(&plan, "open", opened.elapsed());
-    let begun = Instant::now();
+    let mut begun = Instant::now();
     let mut told = begun;
     let mut connection = env.db.acquire().await?;
     if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
@@ -52,6 +56,9 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     }
     let mut ahead = Ahead::default();
     loop {
+        if begun.elapsed() >= STREAK && !somebody_waits(&mut connection).await {
+            begun = Instant::now();
+        }
         let next_job = jobs::new_id();
         let keep = begun.elapsed() < STREAK && !env.stop.is_cancelled();
         let call = BatchCall {
@@ -89,6 +96,11 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             return Ok(Step::GoesOn);
         }
     }
+}
+
+/// Whether a job is due that nobody has taken; where that cannot be found out, probably.
+async fn somebody_waits(connection: &mut PgConnection) -> bool {
+    queue::next_due(connection, BATCH_QUEUE).await.map_or(true, |due| due == Some(Duration::ZERO))
 }
 
 /// Executes one batch. A page of which the server refused a row is written once more, with care.
