@@ -126,7 +126,8 @@ impl Comparison<'_> {
 
     /// Measures both, in turns first, each on a node without other indexes.
     async fn compare(&mut self, load: &Load, round: u32, report: &mut Report) -> Outcome<()> {
-        for ours in [round % 2 == 1, round % 2 == 0] {
+        let we_begin = round % 2 == 1;
+        for ours in [we_begin, !we_begin] {
             let (name, took) =
                 if ours { (load.ours, self.load(load).await?) } else { (load.bare, self.loop_through(load).await?) };
             report.sample(name, Unit::RowsPerSecond, self.by_key.len() as f64 / took.as_secs_f64())?;
