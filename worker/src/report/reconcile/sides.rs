@@ -50,6 +50,15 @@ const ORDERED: &[&str] = &[
     "time without time zone",
     "interval",
 ];
+/// Hashes of single values, as the server's own hash indexes have them.
+const HASHES: &[(&str, &str)] = &[
+    ("uuid", "uuid_hash_extended"),
+    ("bigint", "hashint8extended"),
+    ("integer", "hashint4extended"),
+    ("text", "hashtextextended"),
+];
+/// A type that the server orders, but has no `min` and `max` for. An array of one has both, at half the price of its text.
+const ORDERED_IN_ARRAYS: &str = "uuid";
 /// Types whose order, and so whose comparison, depends on a collation. Two sides need one.
 const COLLATED: &[&str] = &["text", "character varying", "character"];
 
@@ -154,13 +163,22 @@ impl Sides<'_> {
 
     /// In which part of all keys a row is.
     pub fn bucket(&self, relation: &str, buckets: u32) -> String {
-        let values: Vec<_> = self
-            .key_names(relation)
-            .into_iter()
-            .zip(self.key_types())
-            .map(|(name, type_name)| if is(HASHED, type_name) { name } else { format!("{name}::text") })
-            .collect();
-        format!("(hash_record_extended(row({}), 0) & {})", values.join(", "), buckets - 1)
+        format!("({} & {})", self.key_hash(&self.key_names(relation)), buckets - 1)
+    }
+
+    /// The hash of a key. That of a single column is asked of its type: a record costs as much again as its values.
+    fn key_hash(&self, values: &[String]) -> String {
+        let types = self.key_types();
+        if let ([value], [own]) = (values, types.as_slice())
+            && let Some((_, function)) = HASHES.iter().find(|(type_name, _)| type_name == own)
+        {
+            return format!("coalesce({function}({value}, 0), 0)");
+        }
+        let hashed = |(value, own): (&String, &str)| {
+            if is(HASHED, own) { value.clone() } else { format!("({value})::text") }
+        };
+        let values: Vec<_> = values.iter().zip(types).map(hashed).collect();
+        format!("hash_record_extended(row({}), 0)", values.join(", "))
     }
 
     /// The target's key as `k1 …`.
@@ -169,19 +187,24 @@ impl Sides<'_> {
     }
 
     fn keys(&self, side: Side) -> String {
-        let value = |(place, pair): (usize, (&SourceColumn, &TargetColumn))| {
+        let named = |(place, value): (usize, String)| format!("{value} as k{}", place + 1);
+        self.key_values(side).into_iter().enumerate().map(named).collect::<Vec<_>>().join(", ")
+    }
+
+    fn key_values(&self, side: Side) -> Vec<String> {
+        let value = |pair: (&SourceColumn, &TargetColumn)| {
             let collate = if is(COLLATED, &pair.1.type_name) { " collate \"C\"" } else { "" };
-            format!("({}{collate}) as k{}", side.value(pair), place + 1)
+            format!("({}{collate})", side.value(pair))
         };
-        self.key().into_iter().enumerate().map(value).collect::<Vec<_>>().join(", ")
+        self.key().into_iter().map(value).collect()
     }
 
     fn hash(&self, side: Side) -> String {
-        let columns = match self.depth {
-            Depth::Rows => self.compared(),
-            Depth::Keys | Depth::Counts => self.key(),
-        };
-        let values: Vec<_> = columns
+        if self.depth != Depth::Rows {
+            return self.key_hash(&self.key_values(side));
+        }
+        let values: Vec<_> = self
+            .compared()
             .into_iter()
             .map(|pair| {
                 let value = side.value(pair);
@@ -194,7 +217,17 @@ impl Sides<'_> {
     fn control_value(&self, side: Side) -> String {
         let Some(pair) = self.control() else { return "null::text".to_owned() };
         let value = side.value(pair);
-        if is(ORDERED, &pair.1.type_name) { value } else { format!("({value})::text collate \"C\"") }
+        match &pair.1.type_name {
+            ordered if is(ORDERED, ordered) => value,
+            in_array if in_array == ORDERED_IN_ARRAYS => format!("array[{value}]"),
+            _ => format!("({value})::text collate \"C\""),
+        }
+    }
+
+    /// A value of the control column, or the least or greatest of them, as it is shown.
+    pub fn control_text(&self, value: &str) -> String {
+        let in_array = self.control().is_some_and(|(_, own)| own.type_name == ORDERED_IN_ARRAYS);
+        if in_array { format!("({value})[1]::text") } else { format!("({value})::text") }
     }
 
     fn walk(&self) -> Vec<String> {

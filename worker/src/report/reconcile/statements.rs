@@ -32,14 +32,14 @@ impl Sides<'_> {
         format!(
             "with s as materialized (
                  select count(*) filter (where settled) as n, count(*) filter (where not settled) as flying,
-                        min(c) filter (where settled)::text as least, max(c) filter (where settled)::text as greatest
+                        {settled_least} as least, {settled_greatest} as greatest
                  from ({source}) as s
              ),
              flying as materialized (
                  select distinct {keys} from ({versions}) as s where not settled
              ),
              t as materialized (
-                 select count(*) as n, min(c)::text as least, max(c)::text as greatest
+                 select count(*) as n, {least} as least, {greatest} as greatest
                  from ({target}) as t where not {flying}
              )
              select 0::bigint, 0::bigint, array[jsonb_build_object(
@@ -47,8 +47,12 @@ impl Sides<'_> {
                  'source_min', s.least, 'source_max', s.greatest, 'target_min', t.least, 'target_max', t.greatest
              )::text], false
              from s cross join t",
+            settled_least = self.control_text("min(c) filter (where settled)"),
+            settled_greatest = self.control_text("max(c) filter (where settled)"),
             keys = self.key_names("s").join(", "),
             versions = self.source_versions(),
+            least = self.control_text("min(c)"),
+            greatest = self.control_text("max(c)"),
             target = self.target("true"),
         )
     }
@@ -81,13 +85,17 @@ impl Sides<'_> {
              )
              select 0::bigint, 0::bigint, array[jsonb_build_object(
                  'same_rows', coalesce(sum(s_n) filter (where same), 0), 'in_flight', coalesce(sum(flying), 0),
-                 'source_min', min(s_least)::text, 'source_max', max(s_greatest)::text,
-                 'target_min', min(t_least)::text, 'target_max', max(t_greatest)::text,
+                 'source_min', {source_min}, 'source_max', {source_max},
+                 'target_min', {target_min}, 'target_max', {target_max},
                  'buckets', coalesce(jsonb_agg(bucket order by bucket) filter (where not same), '[]')
              )::text], false
              from pair",
             source = side(&self.source_versions(), "s", settled, flying),
             target = side(&self.target("true"), "t", "", "0"),
+            source_min = self.control_text("min(s_least)"),
+            source_max = self.control_text("max(s_greatest)"),
+            target_min = self.control_text("min(t_least)"),
+            target_max = self.control_text("max(t_greatest)"),
         )
     }
 
