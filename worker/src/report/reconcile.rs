@@ -31,6 +31,10 @@ use crate::{environment::Environment, error::BatchError};
 
 /// Differences that a result shows.
 const SAMPLE: usize = 20;
+/// Its rows are made by the worker, so the server has nothing to compare the mart with; a run does that as it writes.
+const WITH_TRANSFORMS: &str = "the rows of a pipeline with transforms are compared by running it: reset it (if it is \
+    incremental) and run it, which writes the rows that differ and counts them; depth `keys` finds rows that are missing \
+    or extra";
 /// One snapshot for everything, one of the server's cores for as long as it takes.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
 const ONE_CORE: &str = "set local max_parallel_workers_per_gather = 0";
@@ -155,7 +159,7 @@ impl<'a> Comparison<'a> {
     async fn of(env: &Environment, report: &'a Report, depth: Depth, repair: Repair) -> Result<Self, BatchError> {
         let subject = Subject::look(env, report.pipeline_id).await?;
         if subject.has_transforms() && (depth == Depth::Rows || repair != Repair::Nothing) {
-            return Err(BatchError::fatal("the rows of a pipeline with transforms cannot be compared or repaired"));
+            return Err(BatchError::fatal(WITH_TRANSFORMS));
         }
         let TargetName::Mart(table) = &subject.target else {
             return Err(BatchError::fatal("only tables of `analytics` can be compared by this version"));
