@@ -12,8 +12,20 @@ pub use targets::{AllowError, Allowed, WantedTarget, allow_target, try_target};
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},
     lifecycle::{self, Cause, LifecycleError},
-    store::{self, pipelines},
+    store::{self, pipelines, state},
 };
+
+/// What a change does with the checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnCheckpoint {
+    /// It stays, unless the change itself says that it means nothing any more: other key columns, another target.
+    Keep,
+    /// It means nothing any more: the key columns have other types.
+    Forget,
+}
+
+/// Why a change made a pipeline forget its checkpoint.
+const OUTDATED: &str = "checkpoint forgotten: the key columns or the target changed, the next run reads everything";
 
 /// Why the configuration was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -69,12 +81,14 @@ pub async fn create(db: &PgPool, draft: &PipelineDraft) -> Result<Pipeline, Conf
     Ok(pipeline)
 }
 
-/// Changes a pipeline that is still at `version`. Disabling one that is running pauses it after the current batch.
+/// Changes a pipeline that is still at `version`. Disabling one that is running pauses it after the current batch. A
+/// checkpoint that means nothing to the changed pipeline is forgotten, as by a reset.
 pub async fn change(
     db: &PgPool,
     id: PipelineId,
     version: i64,
     draft: &PipelineDraft,
+    checkpoint: OnCheckpoint,
     cause: Cause<'_>,
 ) -> Result<Pipeline, ConfigurationError> {
     let mut tx = db.begin().await?;
@@ -88,6 +102,10 @@ pub async fn change(
     let must_pause = !draft.enabled && matches!(current.status, Status::RunRequested | Status::Running);
     if must_pause {
         lifecycle::pause(&mut tx, &changed, "disabled", cause).await?;
+    }
+    let outdated = checkpoint == OnCheckpoint::Forget || !current.draft.shares_checkpoint(draft);
+    if outdated && state::find(&mut tx, id).await?.is_some() {
+        lifecycle::forget_checkpoint(&mut tx, &changed, OUTDATED, cause).await?;
     }
     let changed = read_back(&mut tx, id).await?;
     tx.commit().await?;

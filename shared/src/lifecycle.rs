@@ -224,13 +224,23 @@ pub async fn reset(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Res
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
     let pipeline = lock(&mut tx, pipeline).await?;
-    pipeline.status.apply(Command::Reset)?;
-    state::forget(&mut tx, pipeline.id).await?;
-    horizon::settle(&mut tx, pipeline.id).await?;
-    let status = change(&mut tx, &pipeline, Command::Reset, None, "checkpoint forgotten", cause).await?;
+    let status = forget_checkpoint(&mut tx, &pipeline, "checkpoint forgotten", cause).await?;
     tx.commit().await?;
     store::flush(&mut connection).await?;
     Ok(status)
+}
+
+/// Forgets the checkpoint within the caller's transaction, of a pipeline that the caller has locked.
+pub(crate) async fn forget_checkpoint(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    reason: &str,
+    cause: Cause<'_>,
+) -> Result<Status, LifecycleError> {
+    pipeline.status.apply(Command::Reset)?;
+    state::forget(tx, pipeline.id).await?;
+    horizon::settle(tx, pipeline.id).await?;
+    change(tx, pipeline, Command::Reset, None, reason, cause).await
 }
 
 async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, LifecycleError> {

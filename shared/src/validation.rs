@@ -39,6 +39,15 @@ pub struct Reader {
     pub arriving: Vec<SourceColumn>,
 }
 
+impl Reader {
+    /// The types of the columns that an incremental run walks by.
+    pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
+        let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);
+        let column = |name: &String| self.columns.iter().find(|column| column.name == *name);
+        names.filter_map(column).map(|column| column.type_name.as_str()).collect()
+    }
+}
+
 /// Finds out everything about a draft. Describing a query forgets what a connection had prepared, so that has a pool of
 /// its own.
 pub async fn review(

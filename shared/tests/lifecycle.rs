@@ -9,7 +9,7 @@ use sqlx::{Row, postgres::PgListener};
 use tokio::{task::JoinSet, time::timeout};
 use uuid::Uuid;
 use vitrina_shared::{
-    configuration,
+    configuration::{self, OnCheckpoint},
     domain::{
         Checkpoint, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Position, Run, RunId,
         RunStatus, Status, Task, TaskKind, Trigger,
@@ -109,7 +109,7 @@ impl World {
     ) -> Result<Pipeline, configuration::ConfigurationError> {
         let Pipeline { mut draft, version, .. } = self.show().await;
         edit(&mut draft);
-        configuration::change(self.db.pool(), self.id, version, &draft, ANNA).await
+        configuration::change(self.db.pool(), self.id, version, &draft, OnCheckpoint::Keep, ANNA).await
     }
 
     async fn show(&self) -> Pipeline {
@@ -511,6 +511,24 @@ async fn a_reset_forgets_the_checkpoint_and_the_failure() {
         assert_eq!(world.log().await.pop().unwrap(), (status, Status::Idle, "checkpoint forgotten".to_owned()));
         assert_eq!(world.run().await.unwrap().run.checkpoint_from, None);
     }
+}
+
+#[tokio::test]
+async fn a_change_of_the_key_columns_forgets_the_checkpoint_and_says_so() {
+    let world = World::new().await;
+    world.checkpoint(RunId::generate(), "9", "9").await;
+    world.change(|draft| draft.description = "the same rows".to_owned()).await.unwrap();
+    assert_eq!(world.count("select count(*) from etl.etl_state").await, 1);
+
+    world.change(|draft| draft.incremental_id_key = Some("another".to_owned())).await.unwrap();
+
+    assert_eq!(world.count("select count(*) from etl.etl_state").await, 0);
+    let (from, to, reason) = world.log().await.pop().unwrap();
+    assert_eq!((from, to), (Status::Idle, Status::Idle));
+    assert!(reason.starts_with("checkpoint forgotten: the key columns or the target changed"), "{reason}");
+    let entries = world.log().await.len();
+    world.change(|draft| draft.incremental_id_key = Some("a third".to_owned())).await.unwrap();
+    assert_eq!(world.log().await.len(), entries, "nothing was there to forget");
 }
 
 #[tokio::test]

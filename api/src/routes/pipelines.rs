@@ -8,10 +8,10 @@ use salvo::{
 };
 use serde::Serialize;
 use vitrina_shared::{
-    configuration::{self, ConfigurationError},
+    configuration::{self, ConfigurationError, OnCheckpoint},
     domain::{Pipeline, PipelineDraft, PipelineRef},
     store::{pipelines, runs, state},
-    validation,
+    validation::{self, Reader},
 };
 
 use crate::{
@@ -108,8 +108,9 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
         let draft = patch.clone().apply(current.draft.clone());
         // Before the draft is judged: what the state forbids is refused for that, however good or bad it is.
         configuration::check_busy(&current, &draft)?;
-        refuse_problems(&app, &draft).await?;
-        match configuration::change(&app.db, current.id, current.version, &draft, actor.cause()).await {
+        let reader = refuse_problems(&app, &draft).await?;
+        let fate = on_checkpoint(&app, &current.draft, &draft, reader.as_ref()).await?;
+        match configuration::change(&app.db, current.id, current.version, &draft, fate, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
             Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
             Err(error) => return Err(error.into()),
@@ -149,12 +150,28 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
-async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<()> {
-    let problems = validation::review(&app.db, &app.describing, draft, &app.schemas).await?.problems;
-    if problems.is_empty() {
-        return Ok(());
+async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
+    let review = validation::review(&app.db, &app.describing, draft, &app.schemas).await?;
+    if review.problems.is_empty() {
+        return Ok(review.reader);
     }
-    Err(ApiError::Invalid(problems.into_iter().map(FieldError::from).collect()))
+    Err(ApiError::Invalid(review.problems.into_iter().map(FieldError::from).collect()))
+}
+
+/// A checkpoint is text: read as another type it would mean another row, or none.
+async fn on_checkpoint(
+    app: &App,
+    current: &PipelineDraft,
+    changed: &PipelineDraft,
+    reader: Option<&Reader>,
+) -> ApiResult<OnCheckpoint> {
+    if current.reader() == changed.reader() {
+        return Ok(OnCheckpoint::Keep);
+    }
+    let before = validation::review(&app.db, &app.describing, current, &app.schemas).await?.reader;
+    let types = before.as_ref().map(|before| before.walk_types(current));
+    let now = reader.map(|reader| reader.walk_types(changed));
+    Ok(if types.is_some() && types != now { OnCheckpoint::Forget } else { OnCheckpoint::Keep })
 }
 
 /// Where a pipeline stands now.

@@ -392,6 +392,29 @@ async fn the_state_shows_the_checkpoint_as_the_server_wrote_it() {
     assert!(state["updated_at"].is_string());
 }
 
+#[tokio::test]
+async fn a_query_that_returns_its_keys_as_another_type_forgets_the_checkpoint() {
+    let api = Api::start().await;
+    let placed_by = |place: &str| {
+        let query = format!("select id as genre_id, name, description, modified, {place} as place from content.genre");
+        json!({"source_query": query, "incremental_id_key": "place"})
+    };
+    api.create(&genres_but(&placed_by("42::bigint"))).await;
+    sqlx::query(
+        "insert into etl.etl_state (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
+         select id, '2024-02-03 04:05:06+00', '42', gen_random_uuid(), 3 from etl.etl_pipelines",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+    let checkpoint = async || api.show("/pipelines/genres/state").await["checkpoint"].clone();
+    expect(api.patch("/pipelines/genres").json(&placed_by("41::bigint + 1")), StatusCode::OK).await;
+    assert_eq!(checkpoint().await["id"], "42");
+
+    expect(api.patch("/pipelines/genres").json(&placed_by("'42'::text")), StatusCode::OK).await;
+    assert_eq!(checkpoint().await, json!(null));
+}
+
 // --- targets, transforms, workers
 
 #[tokio::test]

@@ -40,6 +40,22 @@ async fn a_dry_run_shows_every_field_that_would_change_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_change_that_forgets_the_checkpoint_is_announced() {
+    let here = Deployment::api(&[]).await;
+    let by = |key: &str| {
+        let walk = format!("mode: incremental\n    incremental_key: {key}\n    incremental_id_key: genre_id");
+        genres().replace("mode: full", &walk)
+    };
+    here.apply(&by("modified"));
+    here.file("file.yaml", &by("name"));
+    let told = here.prints(&["apply", "--dry-run", "-f", "file.yaml"]);
+    assert!(told.contains("incremental_key: modified → name"), "{told}");
+    assert!(told.contains("its checkpoint is forgotten: the next run reads everything"), "{told}");
+    here.file("file.yaml", &by("modified").replace("name: genres", "name: genres\n    batch_size: 7"));
+    assert!(!here.prints(&["apply", "--dry-run", "-f", "file.yaml"]).contains("forgotten"));
+}
+
+#[tokio::test]
 async fn what_is_left_out_gets_its_default_and_enabled_stays() {
     let here = Deployment::api(&[]).await;
     here.apply(&genres().replace("mode: full", "mode: full\n    batch_size: 7\n    enabled: false"));

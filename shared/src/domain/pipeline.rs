@@ -269,6 +269,15 @@ impl PipelineDraft {
         problems
     }
 
+    /// Whether a checkpoint means the same to the changed pipeline: every row up to it, in the order of these columns, is
+    /// in that target.
+    pub fn shares_checkpoint(&self, changed: &Self) -> bool {
+        let kept = |draft: &Self| {
+            (draft.incremental_key.clone(), draft.incremental_id_key.clone(), draft.final_target().0.to_owned())
+        };
+        kept(self) == kept(changed)
+    }
+
     /// The fields that differ and must not change while a run is unfinished.
     pub fn changes_under_a_run(&self, changed: &Self) -> Vec<&'static str> {
         let fields = [

@@ -11,6 +11,10 @@ use crate::{
     output::{BAD, BOLD, DIM, GOOD, WARN, paint, printable},
 };
 
+/// Fields whose change makes an incremental pipeline forget its checkpoint.
+const FORGETTING: [&str; 3] = ["incremental_key", "incremental_id_key", "target_table"];
+const FORGETS: &str = "      its checkpoint is forgotten: the next run reads everything";
+
 /// What will be done, item by item.
 pub(super) fn plan(plan: &Plan) -> String {
     let mut lines = Vec::new();
@@ -38,7 +42,9 @@ fn pipeline(pipeline: &PipelinePlan) -> Vec<String> {
         }
         Step::Change { changes, .. } => {
             let head = format!("{} {name}", paint(WARN, "~"));
-            [head].into_iter().chain(changes.iter().flat_map(difference)).collect()
+            let forgets = changes.iter().any(|change| FORGETTING.contains(&change.field.as_str()));
+            let warning = (pipeline.body["mode"] == "incremental" && forgets).then(|| paint(WARN, FORGETS));
+            [head].into_iter().chain(changes.iter().flat_map(difference)).chain(warning).collect()
         }
         Step::Keep => vec![format!("{} {name} {}", paint(DIM, "="), paint(DIM, "unchanged"))],
     }
