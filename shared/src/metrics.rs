@@ -66,6 +66,8 @@ pub const LAST_START: &str = "vitrina_last_run_start_timestamp_seconds";
 pub const LAST_END: &str = "vitrina_last_run_end_timestamp_seconds";
 /// How much time usually is between successful runs, by pipeline.
 pub const USUAL_INTERVAL: &str = "vitrina_usual_interval_seconds";
+/// Rows that are set aside and wait, by pipeline.
+pub const OPEN_DEAD_LETTERS: &str = "vitrina_open_dead_letters";
 /// Jobs in the queue, by state.
 pub const QUEUE_JOBS: &str = "vitrina_queue_jobs";
 /// How long the oldest pending job has been due.

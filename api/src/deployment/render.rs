@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use vitrina_shared::{
     domain::{Mode, RunStatus, Status, checkpoint::key_time},
     metrics::{
-        BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, LAST_END, LAST_START, PIPELINE_STATUS, QUEUE_JOBS,
-        QUEUE_OLDEST, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
+        BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, LAST_END, LAST_START, OPEN_DEAD_LETTERS, PIPELINE_STATUS,
+        QUEUE_JOBS, QUEUE_OLDEST, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
     },
     store::{pipelines::Glance, totals::Total},
 };
@@ -151,6 +151,7 @@ impl Facts {
             }
         }
         each(text, USUAL_INTERVAL, pipelines, |sums| sums.usual_interval());
+        each(text, OPEN_DEAD_LETTERS, pipelines, |sums| Some(sums.pipeline.open_dead_letters as f64));
     }
 
     fn render_queue(&self, text: &mut Exposition) {

@@ -174,6 +174,26 @@ async fn what_holds_the_horizon_back_is_seen() {
 }
 
 #[tokio::test]
+async fn dead_letters_are_counted_while_they_are_open() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let open = "vitrina_open_dead_letters{pipeline=\"genres\"}";
+    assert_eq!(scrape(&api).await[open], 0.0);
+    sqlx::query(
+        "insert into etl.etl_dead_letters (pipeline_id, run_id, batch, key, row, error, error_class, replayed_at)
+         select p.id, gen_random_uuid(), 0, jsonb_build_object('genre_id', n), '{}', 'too long', 'Row',
+                case when n = 1 then now() end
+         from etl.etl_pipelines p, generate_series(1, 4) as n",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+    shows(&api, open, 3.0).await;
+    sqlx::query("update etl.etl_dead_letters set replayed_at = now()").execute(api.db.pool()).await.unwrap();
+    shows(&api, open, 0.0).await;
+}
+
+#[tokio::test]
 async fn what_is_usual_is_known_after_some_successes_and_only_while_enabled() {
     let api = Api::start().await;
     api.create_genres("genres").await;

@@ -2,9 +2,9 @@
 
 use super::{
     BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CHECKPOINT_LAG, DATABASE_UP, FENCED, HORIZON_LAG,
-    HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START, PIPELINE_STATUS,
-    PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST, RECOVERED, REPORT_DURATION, REPORTS, RETRIES,
-    ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
+    HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START, OPEN_DEAD_LETTERS,
+    PIPELINE_STATUS, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST, RECOVERED, REPORT_DURATION,
+    REPORTS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
 };
 
 /// A metric.
@@ -85,6 +85,7 @@ pub const CATALOG: &[Metric] = &[
     metric(LAST_START, Gauge, Deployment, &["pipeline"], "When the last run began, as a Unix time"),
     metric(LAST_END, Gauge, Deployment, &["pipeline", "status"], "When the last run ended that ended so, as a Unix time"),
     metric(USUAL_INTERVAL, Gauge, Deployment, &["pipeline"], "Usual time between successful runs of an enabled pipeline: the median of the last eight"),
+    metric(OPEN_DEAD_LETTERS, Gauge, Deployment, &["pipeline"], "Rows that were set aside and neither replayed nor settled since; counted up to 10,000"),
     metric(QUEUE_JOBS, Gauge, Deployment, &["state"], "Jobs in the queue: pending (due), delayed (due later) or running"),
     metric(QUEUE_OLDEST, Gauge, Deployment, &[], "How long the oldest pending job has been due; 0 if there is none"),
     metric(WORKERS, Gauge, Deployment, &[], "Workers that reported within the last minute"),
