@@ -93,6 +93,14 @@ impl Stage {
         .await
     }
 
+    /// Asks for a preview that fails.
+    async fn preview(&self, name: &str, request_id: &str) {
+        let request = self.request(Method::POST, &format!("/pipelines/{name}/preview?wait=30"));
+        let answer = request.header("X-Request-Id", request_id).json(&json!({"rows": 5})).send().await.unwrap();
+        let told = answer.text().await.unwrap();
+        assert!(told.contains(VALUE), "whoever may read rows is told what is wrong: {told}");
+    }
+
     /// Everything that was logged so far.
     fn logged(&self) -> String {
         self.logs.iter().map(|log| std::fs::read_to_string(log).unwrap()).collect()
@@ -131,6 +139,7 @@ async fn a_request_is_one_trace_and_one_id_in_the_logs_down_to_its_last_batch() 
     // A row that cannot be written: the server's message quotes its value.
     stage.create("numbers", "select id, name::integer as number, modified from content.item", "analytics.number").await;
     stage.run("numbers", "request-of-numbers").await;
+    stage.preview("numbers", "request-of-a-preview").await;
     the_log_tells_the_error_and_nothing_that_is_secret(&stage).await;
 }
 
@@ -183,6 +192,12 @@ async fn the_log_tells_the_error_and_nothing_that_is_secret(stage: &Stage) {
     }
     let error = failed["error"].as_str().unwrap();
     assert!(error.starts_with("invalid input syntax for type integer: \"…\""), "{error}");
+    let error = eventually("the report's line", async || {
+        let lines = stage.lines("request-of-a-preview");
+        lines.iter().find(|line| line["msg"] == "report failed").map(|line| line["error"].to_string())
+    })
+    .await;
+    assert!(error.contains("invalid input syntax for type integer: \\\"…\\\""), "{error}");
     let logged = stage.logged();
     for secret in [PASSWORD, TOKEN, VALUE] {
         let line = logged.lines().find(|line| line.contains(secret));

@@ -5,6 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration, time::Instant};
 use futures_util::FutureExt;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
+    domain::error_class::without_values,
     jobs::{ReportJob, trace_context},
     metrics::{REPORT_DURATION, REPORTS},
     reports::{self, HeldReport, ReportError},
@@ -110,6 +111,9 @@ async fn settle(env: &Environment, job: &HeldReport, error: &BatchError) {
 }
 
 fn tell(job: &HeldReport, error: &BatchError, verdict: &Verdict) {
+    let error = error.to_string();
+    // Whoever may read the report finds there what the log leaves out.
+    let error = without_values(&error);
     match verdict {
         Verdict::Drop => tracing::warn!(job_id = job.id, error = %error, "report dropped"),
         Verdict::WaitForDatabase => tracing::warn!(job_id = job.id, error = %error, "waiting for the database"),
