@@ -4,6 +4,7 @@
 
 mod apply;
 mod doctor;
+mod encrypted;
 mod mistakes;
 mod reading;
 mod run;
