@@ -134,6 +134,11 @@ impl Api {
         Ok(answer)
     }
 
+    /// What Prometheus gets.
+    pub async fn metrics(&self) -> Outcome<String> {
+        Ok(self.http.get(format!("{}/metrics", self.url)).send().await?.error_for_status()?.text().await?)
+    }
+
     /// The next change of any status.
     pub async fn next_event(&mut self) -> Outcome<Transition> {
         let event = tokio::time::timeout(PATIENCE, self.events.recv()).await?;

@@ -16,6 +16,7 @@ mod neighbours;
 mod ratings;
 mod reconcile;
 mod report;
+mod scrape;
 mod services;
 mod settings;
 mod stage;
@@ -58,6 +59,7 @@ async fn load(settings: Settings) -> Outcome<()> {
             Part::Wakeups => wakeups::measure(&mut stage, &settings, &mut report).await?,
             Part::Chain => chain::measure(&mut stage, &settings, &mut report).await?,
             Part::Reconcile => reconcile::measure(&mut stage, &settings, &mut report).await?,
+            Part::Scrape => scrape::measure(&mut stage, &settings, &mut report).await?,
             Part::Neighbours => neighbours::measure(&mut stage, &settings, &mut report).await?,
             Part::Elasticsearch => elasticsearch::measure(&mut stage, &settings, &mut report).await?,
             Part::Memory => memory::measure(&mut stage, &mut report).await?,

@@ -62,7 +62,7 @@ pub struct Settings {
         long,
         env = "PARTS",
         value_delimiter = ',',
-        default_value = "loads,ratings,wakeups,chain,neighbours,memory,reconcile"
+        default_value = "loads,ratings,wakeups,chain,neighbours,memory,reconcile,scrape"
     )]
     pub parts: Vec<Part>,
 }
@@ -102,6 +102,8 @@ pub enum Part {
     Chain,
     /// Comparing a mart with its source, and repairing what differs.
     Reconcile,
+    /// Prometheus asking an API with 500 pipelines, and what recording costs a batch.
+    Scrape,
     /// A load beside a pipeline that fails at every batch.
     Neighbours,
     /// Films into an index, beside a bare bulk loop.
