@@ -8,6 +8,7 @@
 mod follow;
 mod links;
 mod markdown;
+mod mistakes;
 mod names;
 mod output;
 mod settings;
