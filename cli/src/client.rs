@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub use connection::{Address, Connection};
 pub use error::{ClientError, FieldError, Problem};
 pub use events::{Event, Events};
-pub use model::{Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};
+pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};
 
 use crate::nearest;
 use request::{Request, segment};

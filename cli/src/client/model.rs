@@ -4,6 +4,13 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// A list of things; where it goes on is of no interest here.
+#[derive(Debug, Clone, Deserialize)]
+pub struct List<T> {
+    /// The things.
+    pub items: Vec<T>,
+}
+
 /// A pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pipeline {

@@ -8,7 +8,7 @@ use vitrina_shared::process::Failure;
 
 use super::objects;
 use crate::{
-    client::Connection,
+    client::{Connection, List},
     output::{Format, Table, time},
 };
 
@@ -31,11 +31,6 @@ pub struct Options {
 }
 
 #[derive(Deserialize)]
-struct List {
-    items: Vec<Letter>,
-}
-
-#[derive(Deserialize)]
 struct Letter {
     id: i64,
     key: Value,
@@ -47,7 +42,7 @@ struct Letter {
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.dead_letters(&options.name, options.limit, options.all).await?;
     let name = options.name;
-    options.format.show(found, |list: List| {
+    options.format.show(found, |list: List<Letter>| {
         if list.items.is_empty() {
             return format!("`{name}` has no dead letters");
         }

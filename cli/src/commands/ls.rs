@@ -1,14 +1,13 @@
 //! `vitrina ls`.
 
 use clap::Args;
-use serde::Deserialize;
 use vitrina_shared::{
     domain::{NamedEnum, Status},
     process::Failure,
 };
 
 use crate::{
-    client::{Connection, Pipeline, items},
+    client::{Connection, List, Pipeline, items},
     output::{Cell, DIM, Format, Table, status},
 };
 
@@ -28,17 +27,12 @@ fn statuses() -> impl Iterator<Item = &'static str> {
     Status::VALUES.iter().map(|status| status.name())
 }
 
-#[derive(Deserialize)]
-struct List {
-    items: Vec<Pipeline>,
-}
-
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let mut found = options.server.client()?.pipelines().await?;
     if let Some(wanted) = &options.status {
         found.retain(|pipeline| pipeline["status"].as_str() == Some(wanted));
     }
-    options.format.show(items(found), |list: List| {
+    options.format.show(items(found), |list: List<Pipeline>| {
         if list.items.is_empty() {
             return "no pipelines; `vitrina apply -f FILE.yaml` creates some".to_owned();
         }

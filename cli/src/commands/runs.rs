@@ -1,11 +1,10 @@
 //! `vitrina runs`.
 
 use clap::Args;
-use serde::Deserialize;
 use vitrina_shared::process::Failure;
 
 use crate::{
-    client::{Connection, Run},
+    client::{Connection, List, Run},
     output::{Cell, Format, Table, duration, status, thousands, time},
 };
 
@@ -24,15 +23,10 @@ pub struct Options {
     server: Connection,
 }
 
-#[derive(Deserialize)]
-struct List {
-    items: Vec<Run>,
-}
-
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.runs(&options.name, options.limit).await?;
     let name = options.name;
-    options.format.show(found, |list: List| {
+    options.format.show(found, |list: List<Run>| {
         if list.items.is_empty() {
             return format!("`{name}` never ran; `vitrina run {name} --wait` runs it");
         }

@@ -1,11 +1,10 @@
 //! `vitrina show`.
 
 use clap::Args;
-use serde::Deserialize;
 use vitrina_shared::process::Failure;
 
 use crate::{
-    client::{Connection, Pipeline, Run},
+    client::{Connection, List, Pipeline, Run},
     output::{self, BOLD, DIM, Format, duration, paint, printable, status, thousands, time},
 };
 
@@ -21,11 +20,6 @@ pub struct Options {
     server: Connection,
 }
 
-#[derive(Deserialize)]
-struct Runs {
-    items: Vec<Run>,
-}
-
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let found = client.pipeline(&options.name).await?;
@@ -33,7 +27,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         output::json(&found);
         return Ok(());
     }
-    let runs: Runs = serde_json::from_value(client.runs(&options.name, 1).await?)?;
+    let runs: List<Run> = serde_json::from_value(client.runs(&options.name, 1).await?)?;
     let pipeline: Pipeline = serde_json::from_value(found)?;
     output::line(describe(&pipeline, runs.items.first()));
     Ok(())

@@ -1,11 +1,10 @@
 //! `vitrina targets`.
 
 use clap::Args;
-use serde::Deserialize;
 use vitrina_shared::process::Failure;
 
 use crate::{
-    client::{Connection, Target},
+    client::{Connection, List, Target},
     output::{Format, Table, time},
 };
 
@@ -18,14 +17,9 @@ pub struct Options {
     server: Connection,
 }
 
-#[derive(Deserialize)]
-struct List {
-    items: Vec<Target>,
-}
-
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.targets().await?;
-    options.format.show(found, |list: List| {
+    options.format.show(found, |list: List<Target>| {
         if list.items.is_empty() {
             return "nothing is allowed yet; write `targets:` into a file and `vitrina apply` it".to_owned();
         }

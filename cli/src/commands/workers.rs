@@ -2,11 +2,10 @@
 
 use chrono::Utc;
 use clap::Args;
-use serde::Deserialize;
 use vitrina_shared::process::Failure;
 
 use crate::{
-    client::{Connection, Worker},
+    client::{Connection, List, Worker},
     output::{Format, Table, duration, time},
 };
 
@@ -19,14 +18,9 @@ pub struct Options {
     server: Connection,
 }
 
-#[derive(Deserialize)]
-struct List {
-    items: Vec<Worker>,
-}
-
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.workers().await?;
-    options.format.show(found, |list: List| {
+    options.format.show(found, |list: List<Worker>| {
         if list.items.is_empty() {
             return "no worker reported within the last minute; start one with `vitrina worker`".to_owned();
         }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::changes::{self, Change};
 use crate::{
-    client::{Client, ClientError, Target},
+    client::{Client, ClientError, List, Target},
     pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
 };
 
@@ -52,19 +51,13 @@ pub(crate) enum Step {
     Keep,
 }
 
-#[derive(Deserialize)]
-struct Whitelist {
-    items: Vec<Target>,
-}
-
 impl Plan {
     /// Compares the file with what the API has, and has the API check what is new.
     pub(crate) async fn make(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
         let mut plan = Self::default();
         let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
         if names_targets {
-            let known: Whitelist =
-                serde_json::from_value(client.targets().await?).unwrap_or(Whitelist { items: vec![] });
+            let known: List<Target> = serde_json::from_value(client.targets().await?).unwrap_or(List { items: vec![] });
             let mut known = known.items.into_iter().map(|target| (target.target, target.key)).collect();
             plan.add_targets(client, file, &mut known).await?;
         }
