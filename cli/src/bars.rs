@@ -88,15 +88,23 @@ impl Bars {
     pub fn stand(&mut self, place: usize, run: &Run) {
         let (told, text) = match run.status.as_str() {
             "QUEUED" => (Told::Waiting, "waiting for a worker".to_owned()),
-            "PAUSED" => {
-                let (read, name) = (thousands(run.rows_read), &self.rows[place].name);
-                (Told::Paused, format!("paused at {read} rows; `vitrina run {name}` resumes it"))
-            }
+            "PAUSED" => (Told::Paused, self.paused(place, run)),
             _ if self.rows[place].told == Told::Running => return,
             _ if run.rows_read == 0 => (Told::Running, "running".to_owned()),
             _ => (Told::Running, format!("{} rows", thousands(run.rows_read))),
         };
         self.tell(place, told, text);
+    }
+
+    /// On a terminal there is little room beside a bar.
+    fn paused(&self, place: usize, run: &Run) -> String {
+        let read = thousands(run.rows_read);
+        match self.surface {
+            Surface::Terminal(..) => format!("paused at {read} rows; run it to go on"),
+            Surface::Lines | Surface::Nowhere => {
+                format!("paused at {read} rows; `vitrina run {}` resumes it", self.rows[place].name)
+            }
+        }
     }
 
     /// The connection to the API is lost: what was shown may be old.
@@ -133,6 +141,13 @@ impl Bars {
         row.bar.abandon_with_message(summary(run));
         if let Surface::Lines = self.surface {
             output::note(format!("{}: {}", row.name, summary(run)));
+        }
+    }
+
+    /// Takes away what is shown.
+    pub fn clear(&self) {
+        for row in &self.rows {
+            row.bar.finish_and_clear();
         }
     }
 

@@ -214,6 +214,8 @@ fn the_demo_can_be_interrupted_at_any_moment_and_then_run_again() {
         run(vitrina().args(["demo", "--films", "2000", "--ratings", "20000", "--data-dir"]).arg(directory.path()));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.contains("every mart equals its source"), "{text}");
+    let up = format!("up --data-dir {}", directory.path().display());
+    assert!(text.contains(&up), "what to try next is about this database: {text}");
 }
 
 #[test]

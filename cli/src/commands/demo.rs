@@ -31,6 +31,9 @@ use crate::{
 
 const PIPELINES: &str = include_str!("../../../demo/pipelines.yaml");
 
+/// Where the embedded PostgreSQL lives, unless told otherwise.
+const DATA_DIR: &str = ".vitrina";
+
 /// Options of `demo`.
 #[derive(Debug, Args)]
 pub struct Options {
@@ -50,7 +53,7 @@ pub struct Options {
     #[arg(long, value_name = "HOST:PORT")]
     addr: Option<String>,
     /// Where the embedded PostgreSQL lives
-    #[arg(long, value_name = "DIR", default_value = ".vitrina")]
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data_dir: PathBuf,
 }
 

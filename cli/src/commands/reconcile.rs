@@ -10,7 +10,7 @@ use vitrina_shared::process::Failure;
 use super::objects;
 use crate::{
     client::Connection,
-    output::{BAD, Format, GOOD, Table, duration, paint, thousands},
+    output::{BAD, Format, GOOD, Table, counted, duration, paint, thousands},
 };
 
 /// Options of `reconcile`.
@@ -118,17 +118,17 @@ fn text(name: &str, found: &Reconciliation) -> String {
     let mut lines = vec![table.render()];
     for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
         if let Some(rows) = rows.filter(|rows| *rows > 0) {
-            lines.push(format!("{what}: {} rows", thousands(rows)));
+            lines.push(format!("{what}: {}", counted(rows, "row")));
         }
     }
     if found.in_flight > 0 {
-        lines.push(format!("in flight: {} rows, which the next run brings", thousands(found.in_flight)));
+        lines.push(format!("in flight: {}, which the next run brings", counted(found.in_flight, "row")));
     }
     if !found.sample.is_empty() {
         lines.push(sample(&found.sample));
     }
     if let Some(Repaired { written, removed }) = &found.repaired {
-        lines.push(format!("repaired: {} rows written, {} removed", thousands(*written), thousands(*removed)));
+        lines.push(format!("repaired: {} written, {} removed", counted(*written, "row"), thousands(*removed)));
     }
     lines.push(verdict(name, found));
     lines.join("\n")

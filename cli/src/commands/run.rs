@@ -8,7 +8,7 @@ use crate::{
     bars::Bars,
     client::{Client, ClientError, Connection, Events, RequestedRun, Run},
     follow::Follow,
-    output::{self, BAD, Format, GOOD, duration, paint, printable, thousands},
+    output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
 };
 
 /// Options of `run`.
@@ -99,8 +99,10 @@ async fn wait(
         ended = follow.until_all_end(events) => ended.map_err(|error| Failure::from(format!("{error}\nthe run goes on without us"))),
         _ = tokio::signal::ctrl_c() => Err(left_alone.into()),
     };
-    if followed.is_err() {
-        bars.abandon();
+    match &followed {
+        // What the run did is told in a line of its own.
+        Ok(_) => bars.clear(),
+        Err(_) => bars.abandon(),
     }
     followed?.pop().ok_or_else(|| "the run is not to be found".into())
 }
@@ -109,13 +111,14 @@ async fn wait(
 fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
-    let (read, written) = (thousands(run.rows_read), thousands(run.rows_written));
+    let (read, written) = (counted(run.rows_read, "row"), thousands(run.rows_written));
     let rejected =
         if run.rows_rejected > 0 { format!(", {} rejected", thousands(run.rows_rejected)) } else { String::new() };
     let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
-    let repeated = if run.attempts > 0 { format!(", {} failed attempts", run.attempts) } else { String::new() };
+    let repeated =
+        if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };
     let mut text = format!(
-        "{} {}: {read} rows read, {written} written{rejected} in {took}{speed}, {batches}{repeated}",
+        "{} {}: {read} read, {written} written{rejected} in {took}{speed}, {batches}{repeated}",
         if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
         printable(&run.pipeline),
     );

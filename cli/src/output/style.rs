@@ -51,6 +51,11 @@ pub fn thousands(number: i64) -> String {
     text
 }
 
+/// A number of things: `1 row`, `20,000 rows`.
+pub fn counted(number: i64, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
 /// A time in UTC, to the second.
 pub fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S").to_string()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::{Options, outcome::Outcome};
+use super::{DATA_DIR, Options, outcome::Outcome};
 use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, Table, duration, paint, thousands};
 
 const TICK: Duration = Duration::from_millis(120);
@@ -103,8 +103,12 @@ fn next(options: &Options, address: &str) -> [(String, String); 3] {
             (format!("open {address}/docs"), "every call of the API; Ctrl-C here ends it".to_owned()),
         ];
     }
+    let up = match options.data_dir.to_str() {
+        Some(DATA_DIR) | None => format!("{vitrina} up"),
+        Some(other) => format!("{vitrina} up --data-dir {other}"),
+    };
     [
-        (format!("{vitrina} up"), "the same marts, to stay".to_owned()),
+        (up, "the same marts, to stay".to_owned()),
         (format!("{vitrina} show film_dim"), "in another terminal; also: ls, runs".to_owned()),
         (format!("{vitrina} run film_dim --wait"), "reads only what changed since".to_owned()),
     ]
