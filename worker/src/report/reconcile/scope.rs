@@ -18,7 +18,11 @@ use vitrina_shared::{
     store::{horizon, runs, state},
 };
 
-use crate::{error::BatchError, report::unfinished};
+use crate::{
+    batch::quote,
+    error::BatchError,
+    report::{subject::Subject, unfinished},
+};
 
 /// The rows of the source that should be in the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,5 +68,26 @@ impl Scope {
                 [Some(checkpoint.key.clone()), checkpoint.id.clone(), owed.map(|time| time.to_rfc3339())]
             }
         }
+    }
+    /// The condition of a row of `source` being in the target by now. The bounds are read once, not once a row.
+    pub fn settled(&self, subject: &Subject) -> String {
+        let Self::UpTo { checkpoint, owed } = self else {
+            return (*self == Self::Everything).to_string();
+        };
+        let walk = subject.walk();
+        let [key, id] = walk.as_slice() else { return "true".to_owned() };
+        let (key_name, id_name) = (quote(&key.name), quote(&id.name));
+        let (key_type, id_type) = (&key.type_name, &id.type_name);
+        let mut settled = match checkpoint.id {
+            Some(_) => format!(
+                "(source.{key_name}, source.{id_name}) <= ((select ($5)[3]::{key_type}), (select ($5)[4]::{id_type}))"
+            ),
+            None => format!("source.{key_name} <= (select ($5)[3]::{key_type})"),
+        };
+        if owed.is_some() {
+            settled.push_str(&format!(" and source.{key_name} < (select ($5)[5]::{key_type})"));
+        }
+        // A row without a key is read by every run anew: nobody knows whether the last one saw this version of it.
+        format!("coalesce({settled}, false)")
     }
 }

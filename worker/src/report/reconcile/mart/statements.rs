@@ -3,12 +3,12 @@
 //! `coarse` hashes both sides once, in buckets of keys; `narrow` looks into those buckets that differ. So neither the
 //! worker nor the server ever holds more than the buckets' sums and the rows of a few of them.
 //!
-//! [`etl_page.run`]: ../../../../migrations/0004_batches.sql
+//! [`etl_page.run`]: ../../../../../migrations/0004_batches.sql
 
 use vitrina_shared::{domain::report::Depth, store::targets::TargetColumn};
 
-use super::{scope::Scope, sides::Sides};
-use crate::batch::quote;
+use super::sides::Sides;
+use crate::{batch::quote, report::reconcile::scope::Scope};
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;

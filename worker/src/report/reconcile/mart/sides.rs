@@ -7,8 +7,10 @@ use vitrina_shared::{
     store::targets::TargetColumn,
 };
 
-use super::scope::Scope;
-use crate::{batch::quote, report::subject::Subject};
+use crate::{
+    batch::quote,
+    report::{reconcile::scope::Scope, subject::Subject},
+};
 
 /// Types that have a hash of their own, by which equal values are equal however they are written. Others are compared by
 /// their text.
@@ -122,7 +124,7 @@ impl Sides<'_> {
              from ({query}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
-            settled = self.settled(),
+            settled = self.scope.settled(self.subject),
             control = self.control_value(Side::Source),
             walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
             query = self.subject.query(),
@@ -142,7 +144,7 @@ impl Sides<'_> {
             "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({query}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
-            settled = self.settled(),
+            settled = self.scope.settled(self.subject),
             control = self.control_value(Side::Source),
             query = self.subject.query(),
         )
@@ -232,28 +234,6 @@ impl Sides<'_> {
 
     fn walk(&self) -> Vec<String> {
         self.subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect()
-    }
-
-    /// Whether a row of the source should be in the target by now. The bounds are read once, not once a row.
-    fn settled(&self) -> String {
-        let Scope::UpTo { checkpoint, owed } = self.scope else {
-            return (*self.scope == Scope::Everything).to_string();
-        };
-        let walk = self.subject.walk();
-        let [key, id] = walk.as_slice() else { return "true".to_owned() };
-        let (key_name, id_name) = (quote(&key.name), quote(&id.name));
-        let (key_type, id_type) = (&key.type_name, &id.type_name);
-        let mut settled = match checkpoint.id {
-            Some(_) => format!(
-                "(source.{key_name}, source.{id_name}) <= ((select ($5)[3]::{key_type}), (select ($5)[4]::{id_type}))"
-            ),
-            None => format!("source.{key_name} <= (select ($5)[3]::{key_type})"),
-        };
-        if owed.is_some() {
-            settled.push_str(&format!(" and source.{key_name} < (select ($5)[5]::{key_type})"));
-        }
-        // A row without a key is read by every run anew: nobody knows whether the last one saw this version of it.
-        format!("coalesce({settled}, false)")
     }
 }
 

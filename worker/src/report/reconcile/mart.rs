@@ -1,0 +1,324 @@
+//! Compares a mart with its source, and repairs it.
+//!
+//! `sides` makes both sides comparable, `statements` is the SQL. Everything is compared by the server in one snapshot.
+//! What seems to differ is looked at once more in a new one, and only then called drift: whoever was in between has
+//! committed by then.
+
+mod sides;
+mod statements;
+
+use std::{collections::BTreeMap, time::Instant};
+
+use serde::Deserialize;
+use sqlx::{Connection, PgConnection};
+use vitrina_shared::{
+    domain::{
+        Mode, Report,
+        report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
+    },
+    reports::{self, HeldReport},
+    store::{comparisons, pipelines},
+};
+
+use self::{
+    sides::Sides,
+    statements::{Closer, MOST_KEYS},
+};
+use super::{
+    SAMPLE,
+    scope::{self, Scope},
+};
+use crate::{
+    environment::Environment,
+    error::BatchError,
+    report::{encode, subject::Subject, unfinished},
+};
+
+/// Its rows are made by the worker, so the server has nothing to compare the mart with; a run does that as it writes.
+const WITH_TRANSFORMS: &str = "the rows of a pipeline with transforms are compared by running it: reset it (if it is \
+    incremental) and run it, which writes the rows that differ and counts them; depth `keys` finds rows that are missing \
+    or extra";
+/// One snapshot for everything, one of the server's cores for as long as it takes.
+const SNAPSHOT: &str = "begin isolation level repeatable read read only";
+const ONE_CORE: &str = "set local max_parallel_workers_per_gather = 0";
+
+/// What a comparison found, and where.
+struct Found {
+    result: Reconciliation,
+    /// The rows that a repair looks at again; none where there is nothing to repair.
+    closer: Option<(Closer, Vec<Key>)>,
+}
+
+/// The values of a key, as text.
+type Key = Vec<Option<String>>;
+
+/// A comparison of one mart.
+pub struct Comparison<'a> {
+    report: &'a Report,
+    subject: Subject,
+    table: String,
+    depth: Depth,
+}
+
+/// What `counts` returns.
+#[derive(Debug, Deserialize)]
+struct Counted {
+    source_rows: i64,
+    target_rows: i64,
+    in_flight: i64,
+    #[serde(flatten)]
+    bounds: Bounds,
+}
+
+/// What `coarse` returns.
+#[derive(Debug, Deserialize)]
+struct Coarse {
+    same_rows: i64,
+    in_flight: i64,
+    #[serde(flatten)]
+    bounds: Bounds,
+    buckets: Vec<u32>,
+}
+
+/// The least and greatest values of the control column.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Bounds {
+    source_min: Option<String>,
+    source_max: Option<String>,
+    target_min: Option<String>,
+    target_max: Option<String>,
+}
+
+/// What `narrow` returns.
+#[derive(Debug, Default, Deserialize)]
+struct Narrow {
+    source_rows: i64,
+    target_rows: i64,
+    missing: i64,
+    extra: i64,
+    different: i64,
+    /// The kind and the key of each.
+    keys: Vec<Key>,
+}
+
+/// What `details` returns.
+#[derive(Debug, Deserialize)]
+struct Detail {
+    key: Key,
+    columns: BTreeMap<String, BothValues>,
+}
+
+impl Counted {
+    fn matches(&self) -> bool {
+        let Bounds { source_min, source_max, target_min, target_max } = &self.bounds;
+        self.source_rows == self.target_rows && source_min == target_min && source_max == target_max
+    }
+}
+
+impl Narrow {
+    fn total(&self) -> i64 {
+        self.missing + self.extra + self.different
+    }
+
+    /// Whether every row that differs is listed.
+    fn is_whole(&self) -> bool {
+        self.keys.len() < MOST_KEYS
+    }
+}
+
+impl<'a> Comparison<'a> {
+    /// The comparison of a pipeline with its table.
+    pub fn of(report: &'a Report, subject: Subject, table: String, depth: Depth) -> Self {
+        Self { report, subject, table, depth }
+    }
+
+    /// Compares, repairs if that is wanted, and ends the report.
+    pub async fn make(&self, env: &Environment, job: &HeldReport, repair: Repair) -> Result<(), BatchError> {
+        let begun = Instant::now();
+        if self.subject.has_transforms() && (self.depth == Depth::Rows || repair != Repair::Nothing) {
+            return Err(BatchError::fatal(WITH_TRANSFORMS));
+        }
+        let mut connection = env.reports.acquire().await?;
+        if repair != Repair::Nothing {
+            unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;
+        }
+        let mut found = match self.depth {
+            Depth::Counts => self.count(&mut connection).await?,
+            Depth::Keys | Depth::Rows => self.compare(&mut connection).await?,
+        };
+        let mut tx = connection.begin().await?;
+        if repair != Repair::Nothing {
+            let repaired = self.repair(&mut tx, &found, repair).await?;
+            found.result.repaired = Some(repaired);
+            tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
+        }
+        found.result.took_ms = begun.elapsed().as_millis() as u64;
+        if !reports::finish(&mut tx, job, &encode(&found.result)?).await? {
+            return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    fn sides<'s>(&'s self, scope: &'s Scope) -> Sides<'s> {
+        Sides { subject: &self.subject, table: &self.table, depth: self.depth, scope }
+    }
+
+    async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
+        let mode = self.subject.draft().mode;
+        scope::read(tx, self.report.pipeline_id, mode, self.report.requested_at).await
+    }
+
+    /// Counts, and counts again where the numbers differ.
+    async fn count(&self, connection: &mut PgConnection) -> Result<Found, BatchError> {
+        let mut counted = self.count_once(connection).await?;
+        if !counted.matches() {
+            counted = self.count_once(connection).await?;
+        }
+        let verdict = if counted.matches() { Verdict::Match } else { Verdict::Drift };
+        let Counted { source_rows, target_rows, in_flight, bounds } = counted;
+        let narrow = Narrow { source_rows, target_rows, ..Narrow::default() };
+        let result = self.result(verdict, in_flight, bounds, &narrow);
+        Ok(Found { result: Reconciliation { missing: None, extra: None, ..result }, closer: None })
+    }
+
+    async fn count_once(&self, connection: &mut PgConnection) -> Result<Counted, BatchError> {
+        let mut tx = snapshot(connection).await?;
+        let scope = self.scope(&mut tx).await?;
+        let sides = self.sides(&scope);
+        let mut counted: Counted = ask(&mut tx, &sides.counts(false), &scope, None).await?;
+        if !counted.matches() && self.subject.draft().mode == Mode::Incremental {
+            counted = ask(&mut tx, &sides.counts(true), &scope, None).await?;
+        }
+        tx.rollback().await?;
+        Ok(counted)
+    }
+
+    /// Compares keys or rows, and looks at what differs once more.
+    async fn compare(&self, connection: &mut PgConnection) -> Result<Found, BatchError> {
+        let mut tx = snapshot(connection).await?;
+        let scope = self.scope(&mut tx).await?;
+        let coarse: Coarse = ask(&mut tx, &self.sides(&scope).coarse(), &scope, None).await?;
+        let mut narrow = Narrow::default();
+        let mut sample = Vec::new();
+        let closer = Closer::Buckets(coarse.buckets);
+        if closer != Closer::Buckets(Vec::new()) {
+            narrow = ask(&mut tx, &self.sides(&scope).narrow(&closer), &scope, None).await?;
+        }
+        tx.rollback().await?;
+        if narrow.total() > 0 {
+            let mut tx = snapshot(connection).await?;
+            let scope = self.scope(&mut tx).await?;
+            narrow = self.confirm(&mut tx, &scope, narrow).await?;
+            sample = self.sample(&mut tx, &scope, &narrow).await?;
+            tx.rollback().await?;
+        }
+        narrow.source_rows += coarse.same_rows;
+        narrow.target_rows += coarse.same_rows;
+        let verdict = if narrow.total() == 0 { Verdict::Match } else { Verdict::Drift };
+        let result = self.result(verdict, coarse.in_flight, coarse.bounds, &narrow);
+        let keys = narrow.keys.iter().map(|entry| entry[1..].to_vec()).collect();
+        let closer = (narrow.total() > 0).then(|| if narrow.is_whole() { Closer::Keys } else { closer });
+        Ok(Found { result: Reconciliation { sample, ..result }, closer: closer.map(|closer| (closer, keys)) })
+    }
+
+    /// Looks at what differs once more. Where it is so much that not every key is known, it is no matter of a moment.
+    async fn confirm(&self, tx: &mut PgConnection, scope: &Scope, before: Narrow) -> Result<Narrow, BatchError> {
+        if !before.is_whole() {
+            return Ok(before);
+        }
+        let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
+        let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
+        Ok(Narrow { source_rows: before.source_rows, target_rows: before.target_rows, ..again })
+    }
+
+    fn result(&self, verdict: Verdict, in_flight: i64, bounds: Bounds, narrow: &Narrow) -> Reconciliation {
+        let control = self.sides(&Scope::Everything).control().map(|(column, _)| column.name.clone());
+        Reconciliation {
+            depth: self.depth,
+            source_rows: narrow.source_rows,
+            target_rows: narrow.target_rows,
+            missing: Some(narrow.missing),
+            extra: Some(narrow.extra),
+            different: (self.depth == Depth::Rows).then_some(narrow.different),
+            in_flight,
+            control_column: control.unwrap_or_default(),
+            source_min: bounds.source_min,
+            source_max: bounds.source_max,
+            target_min: bounds.target_min,
+            target_max: bounds.target_max,
+            verdict,
+            sample: Vec::new(),
+            repaired: None,
+            took_ms: 0,
+        }
+    }
+
+    /// Some of the rows that differ, with the values that do.
+    async fn sample(
+        &self,
+        tx: &mut PgConnection,
+        scope: &Scope,
+        narrow: &Narrow,
+    ) -> Result<Vec<Difference>, BatchError> {
+        let shown = &narrow.keys[..narrow.keys.len().min(SAMPLE)];
+        let different = |entry: &&Key| entry[0].as_deref() == Some(DifferenceKind::Different.as_str());
+        let keys: Vec<&[Option<String>]> = shown.iter().filter(different).map(|entry| &entry[1..]).collect();
+        let details: Vec<Detail> = match keys.is_empty() {
+            true => Vec::new(),
+            false => ask(tx, &self.sides(scope).details(), scope, Some(&keys)).await?,
+        };
+        let details: BTreeMap<Key, BTreeMap<String, BothValues>> =
+            details.into_iter().map(|detail| (detail.key, detail.columns)).collect();
+        let difference = |entry: &Key| {
+            let kind = entry[0].as_deref().and_then(|kind| kind.parse().ok())?;
+            let key = self.subject.key.iter().cloned().zip(entry[1..].iter().cloned()).collect();
+            let columns = details.get(&entry[1..]).cloned().unwrap_or_default();
+            Some(Difference { kind, key, columns })
+        };
+        Ok(shown.iter().filter_map(difference).collect())
+    }
+
+    /// Repairs what was found, while no run can begin: whoever changes the pipeline's status waits for its row.
+    async fn repair(&self, tx: &mut PgConnection, found: &Found, repair: Repair) -> Result<Repaired, BatchError> {
+        let nothing = Repaired { written: 0, removed: 0 };
+        let Some((closer, keys)) = &found.closer else { return Ok(nothing) };
+        let id = self.report.pipeline_id;
+        let locked = pipelines::lock(tx, &id.into()).await?;
+        if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
+            return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
+        }
+        unfinished::refuse(tx, id, self.report.requested_at).await?;
+        let scope = self.scope(tx).await?;
+        let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
+        let statement = self.sides(&scope).repair(closer, remove_extra);
+        let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
+        let outcome = comparisons::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
+        Ok(Repaired { written: outcome.rows_written, removed: outcome.rows_read })
+    }
+}
+
+/// A transaction in which everything is seen as of one moment.
+async fn snapshot(connection: &mut PgConnection) -> Result<sqlx::Transaction<'_, sqlx::Postgres>, BatchError> {
+    let mut tx = connection.begin_with(SNAPSHOT).await?;
+    sqlx::raw_sql(ONE_CORE).execute(&mut *tx).await?;
+    Ok(tx)
+}
+
+/// What statements get from `($5)[3]` on: the scope, and the keys that are looked at.
+fn parameters(scope: &Scope, keys: Option<&[&[Option<String>]]>) -> Result<Vec<Option<String>>, BatchError> {
+    let keys = keys.map(serde_json::to_string).transpose().map_err(|error| BatchError::fatal(error.to_string()))?;
+    Ok(scope.parameters().into_iter().chain([keys]).collect())
+}
+
+/// Executes a statement of the comparison and reads its answer.
+async fn ask<T: serde::de::DeserializeOwned>(
+    tx: &mut PgConnection,
+    statement: &str,
+    scope: &Scope,
+    keys: Option<&[&[Option<String>]]>,
+) -> Result<T, BatchError> {
+    let outcome = comparisons::execute(tx, statement, &parameters(scope, keys)?).await?;
+    let text = outcome.last.and_then(|last| last.0.into_iter().next().flatten()).unwrap_or_default();
+    serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("a comparison cannot be read: {error}")))
+}
