@@ -2,6 +2,7 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
+pub mod compared;
 pub mod comparisons;
 pub mod dead_letters;
 pub mod horizon;
@@ -41,6 +42,12 @@ pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
 /// Lets the commit of a transaction that logs a status change wait for the disk after all, because it wrote rows too.
 pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query("select set_config('vitrina.wait_for_disk', 'on', true)").execute(tx).await?;
+    Ok(())
+}
+
+/// Lets a transaction wait for others than the database: for as long as an index takes.
+pub async fn be_patient(tx: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("set local idle_in_transaction_session_timeout = '10min'").execute(tx).await?;
     Ok(())
 }
 

@@ -20,4 +20,4 @@ pub use chain::execute;
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::{comparable, quote};
 pub use reader::transformed;
-pub use streaming::of_any_length;
+pub use streaming::{of_any_length, version};

@@ -2,8 +2,8 @@
 //!
 //! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client`, `nodes` and `server` (the
 //! other side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full
-//! run), `contents` (what is there). `access` lists the indexes of all targets, `sweeper` removes what runs left behind, `error`
-//! says what a failure means for the caller.
+//! run), `contents` and `fingerprint` (what is there, and whether it is what should be). `access` lists the indexes of all
+//! targets, `sweeper` removes what runs left behind, `error` says what a failure means for the caller.
 
 mod access;
 mod bulk;
@@ -11,6 +11,7 @@ mod client;
 mod contents;
 mod document;
 mod error;
+mod fingerprint;
 mod index;
 mod mapping;
 mod nodes;
@@ -22,8 +23,10 @@ mod sweeper;
 pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
-pub use document::{Document, id};
+pub use contents::{Contents, Stored};
+pub use document::{Document, id, key};
 pub use error::SinkError;
+pub use fingerprint::{Fields, fingerprint, same_value};
 pub use index::{Index, Physical};
 pub use mapping::mappings;
 pub use server::Server;

@@ -64,7 +64,6 @@ struct Reconciliation {
     source_max: Option<Value>,
     target_min: Option<Value>,
     target_max: Option<Value>,
-    verdict: String,
     #[serde(default)]
     sample: Vec<Difference>,
     took_ms: i64,
@@ -99,12 +98,51 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         body["repair"] = if options.remove_extra { "all".into() } else { true.into() };
     }
     let answer = client.report(&options.name, "reconcile", &body).await?;
-    let matches = answer["verdict"] == "match";
-    options.format.show(answer, |found: Reconciliation| text(&options.name, &found))?;
-    if matches { Ok(()) } else { Err(format!("`{}` differs from its source", options.name).into()) }
+    let state = State::of(&answer);
+    options.format.show(answer, |found: Reconciliation| text(&options.name, &found, state))?;
+    let name = options.name;
+    match state {
+        State::Equal | State::Repaired => Ok(()),
+        State::Differs => Err(format!("`{name}` differs from its source").into()),
+        State::StillDiffers(1) => Err(format!("`{name}` still differs from its source in 1 row").into()),
+        State::StillDiffers(rows) => {
+            Err(format!("`{name}` still differs from its source in {} rows", thousands(rows)).into())
+        }
+    }
 }
 
-fn text(name: &str, found: &Reconciliation) -> String {
+/// How the mart stands by now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It was equal.
+    Equal,
+    /// It differed, and everything that did was repaired.
+    Repaired,
+    /// It differs.
+    Differs,
+    /// It was repaired, and so many rows differ all the same: extra ones that stay, or such as were refused.
+    StillDiffers(i64),
+}
+
+impl State {
+    fn of(found: &Value) -> Self {
+        let rows = |value: &Value| value.as_i64().unwrap_or_default();
+        if found["verdict"] == "match" {
+            return Self::Equal;
+        }
+        let repaired = &found["repaired"];
+        if repaired.is_null() {
+            return Self::Differs;
+        }
+        let unwritten = rows(&found["missing"]) + rows(&found["different"]) - rows(&repaired["written"]);
+        match unwritten.max(0) + (rows(&found["extra"]) - rows(&repaired["removed"])).max(0) {
+            0 => Self::Repaired,
+            rows => Self::StillDiffers(rows),
+        }
+    }
+}
+
+fn text(name: &str, found: &Reconciliation, state: State) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
     if let Some(column) = &found.control_column {
@@ -130,7 +168,7 @@ fn text(name: &str, found: &Reconciliation) -> String {
     if let Some(Repaired { written, removed }) = &found.repaired {
         lines.push(format!("repaired: {} written, {} removed", counted(*written, "row"), thousands(*removed)));
     }
-    lines.push(verdict(name, found));
+    lines.push(verdict(name, found, state));
     lines.join("\n")
 }
 
@@ -146,11 +184,25 @@ fn sample(differences: &[Difference]) -> String {
     table.render()
 }
 
-fn verdict(name: &str, found: &Reconciliation) -> String {
+fn verdict(name: &str, found: &Reconciliation, state: State) -> String {
     let took = duration(found.took_ms);
-    if found.verdict == "match" {
-        paint(GOOD, format!("`{name}` equals its source ({took})"))
-    } else {
-        paint(BAD, format!("`{name}` differs from its source ({took})"))
+    match state {
+        State::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
+        State::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
+        State::Differs | State::StillDiffers(_) => paint(BAD, format!("`{name}` differs from its source ({took})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repair_ends_well_where_nothing_differs_any_more() {
+        let found = |repaired: Value| json!({"verdict": "drift", "missing": 2, "extra": 1, "different": 3, "repaired": repaired});
+        assert_eq!(State::of(&json!({"verdict": "match", "repaired": {"written": 0, "removed": 0}})), State::Equal);
+        assert_eq!(State::of(&found(Value::Null)), State::Differs);
+        assert_eq!(State::of(&found(json!({"written": 5, "removed": 1}))), State::Repaired);
+        assert_eq!(State::of(&found(json!({"written": 4, "removed": 0}))), State::StillDiffers(2));
     }
 }

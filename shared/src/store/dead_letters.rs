@@ -25,10 +25,12 @@ pub async fn keep_refused(tx: &mut PgConnection, origin: Origin<'_>) -> sqlx::Re
     let kept = sqlx::query(
         r#"
         insert into etl.etl_dead_letters as kept (pipeline_id, run_id, batch, key, row, error, error_class)
-        select $1, $2, $3, (select jsonb_object_agg(k, p.doc::jsonb -> k) from unnest($4::text[]) k),
-               p.doc::jsonb, left(r.error, 4000), $5
-        from pg_temp.vitrina_refused r
-        join pg_temp.vitrina_page p on p.place = r.place
+        select $1, $2, $3, (select jsonb_object_agg(k, p.doc -> k) from unnest($4::text[]) k), p.doc, left(p.error, 4000), $5
+        from (
+            select etl.storable(p.doc::text) as doc, r.error
+            from pg_temp.vitrina_refused r
+            join pg_temp.vitrina_page p on p.place = r.place
+        ) as p
         on conflict (pipeline_id, md5(key::text)) where replayed_at is null do update
         set run_id = excluded.run_id, batch = excluded.batch, row = excluded.row, error = excluded.error,
             error_class = excluded.error_class, created_at = now()
@@ -51,8 +53,9 @@ pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], er
         insert into etl.etl_dead_letters as kept (pipeline_id, run_id, batch, key, row, error, error_class)
         select distinct on (key) $1, $2, $3::bigint, key, doc, left(error, 4000), $7
         from (
-            select (select jsonb_object_agg(k, doc::jsonb -> k) from unnest($4::text[]) k) as key, doc::jsonb, error
+            select (select jsonb_object_agg(k, stored.doc -> k) from unnest($4::text[]) k) as key, stored.doc, refused.error
             from unnest($5::text[], $6::text[]) as refused (doc, error)
+            cross join lateral etl.storable(refused.doc) as stored (doc)
         ) as refused
         on conflict (pipeline_id, md5(key::text)) where replayed_at is null do update
         set run_id = excluded.run_id, batch = excluded.batch, row = excluded.row, error = excluded.error,
@@ -168,7 +171,7 @@ pub async fn close(tx: &mut PgConnection, ids: &[i64]) -> sqlx::Result<()> {
 /// Notes why a row was refused again, as its source has it now.
 pub async fn refuse_again(tx: &mut PgConnection, id: i64, row: &str, error: &str) -> sqlx::Result<()> {
     sqlx::query!(
-        "update etl.etl_dead_letters set row = $2::text::jsonb, error = left($3, 4000) where id = $1",
+        "update etl.etl_dead_letters set row = etl.storable($2), error = left($3, 4000) where id = $1",
         id,
         row,
         error,

@@ -32,14 +32,7 @@ impl Page<'_> {
         let Some(WalkColumn { name, type_name, .. }) = self.walk.first().filter(|_| self.bound != Bound::None) else {
             return "null::bigint".to_owned();
         };
-        let column = format!("fresh.{}", quote(name));
-        match type_name.as_str() {
-            "timestamp with time zone" | "timestamp without time zone" => {
-                format!("case when isfinite({column}) then (extract(epoch from {column}) * 1000000)::bigint end")
-            }
-            "smallint" | "integer" | "bigint" => format!("{column}::bigint"),
-            _ => "null::bigint".to_owned(),
-        }
+        version(&format!("fresh.{}", quote(name)), type_name)
     }
 
     /// Writes what was put down in `pg_temp.vitrina_page` to the target.
@@ -68,6 +61,17 @@ impl Page<'_> {
                 Merge { some: all.clone(), all, counts: false }
             }
         }
+    }
+}
+
+/// A number that grows with the value of a column; null where its type has none.
+pub fn version(column: &str, type_name: &str) -> String {
+    match type_name {
+        "timestamp with time zone" | "timestamp without time zone" => {
+            format!("case when isfinite({column}) then (extract(epoch from {column}) * 1000000)::bigint end")
+        }
+        "smallint" | "integer" | "bigint" => format!("{column}::bigint"),
+        _ => "null::bigint".to_owned(),
     }
 }
 

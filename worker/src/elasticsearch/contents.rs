@@ -1,36 +1,198 @@
-//! Everything that an index has, for whoever wants to compare it.
+//! Everything that an index has, for whoever compares it.
 
+use std::collections::HashMap;
+
+use bytes::Bytes;
 use elasticsearch::http::Method;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 
-use super::{error::SinkError, index::Index};
+use super::{
+    error::{SinkError, reason},
+    index::Index,
+};
 
-/// Documents of one answer.
-const PAGE: usize = 2_000;
-/// How long the server keeps its place between two answers.
-const KEEP: &str = "1m";
+/// How long the server keeps its place between two pages.
+const KEEP: &str = "5m";
+/// Documents of one page, and how many bytes they should have together on the server's disk.
+const MOST_DOCUMENTS: u64 = 2_000;
+const PAGE_BYTES: u64 = 1024 * 1024;
+
+/// The documents of an index as of one moment, page by page.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    index: &'a Index,
+    page: Bytes,
+    total: u64,
+    seen: u64,
+}
+
+/// A document that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its version.
+    pub version: Option<i64>,
+    /// Its JSON text.
+    pub body: String,
+}
+
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(rename = "_scroll_id", default)]
+    place: Option<String>,
+    #[serde(borrow)]
+    hits: Hits<'a>,
+}
+
+#[derive(Deserialize)]
+struct Hits<'a> {
+    #[serde(default)]
+    total: Option<Total>,
+    #[serde(borrow)]
+    hits: Vec<Hit<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Total {
+    value: u64,
+}
+
+#[derive(Deserialize)]
+struct Hit<'a> {
+    #[serde(rename = "_id")]
+    id: String,
+    #[serde(rename = "_source", borrow, default)]
+    body: Option<&'a RawValue>,
+    #[serde(default)]
+    sort: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Fetched<'a> {
+    #[serde(borrow)]
+    docs: Vec<FetchedDocument<'a>>,
+}
+
+#[derive(Deserialize)]
+struct FetchedDocument<'a> {
+    #[serde(rename = "_id")]
+    id: String,
+    #[serde(rename = "_version", default)]
+    version: Option<i64>,
+    #[serde(rename = "_source", borrow, default)]
+    body: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Value,
+}
 
 impl Index {
-    /// Gives every document with its id to `each`, as of now. Returns how many there are.
-    pub async fn contents(&self, mut each: impl FnMut(&str, &Value)) -> Result<u64, SinkError> {
-        self.refresh(&self.name).await?;
-        let first = format!("/{}/_search?scroll={KEEP}&size={PAGE}&sort=_doc", self.name);
-        let mut page = self.client.ask(Method::Post, &first, None).await?;
-        let mut count = 0;
-        loop {
-            let hits = page["hits"]["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
-            for hit in hits {
-                each(hit["_id"].as_str().unwrap_or_default(), &hit["_source"]);
+    /// Whether there is an index behind the name.
+    pub async fn is_there(&self) -> Result<bool, SinkError> {
+        Ok(!self.behind().await?.is_empty())
+    }
+
+    /// Begins to read what can be searched now; with `bodies`, or the ids alone.
+    pub async fn contents(&self, bodies: bool) -> Result<Contents<'_>, SinkError> {
+        let path = format!("/{}/_search?scroll={KEEP}&allow_partial_search_results=false", self.name);
+        let wanted = json!({
+            "size": self.page_size().await?, "sort": ["_doc"], "track_total_hits": true, "_source": bodies,
+        });
+        let page = self.read(&path, &wanted).await?;
+        let total = parse::<Page<'_>>(&page)?.hits.total.map_or(0, |total| total.value);
+        Ok(Contents { index: self, page, total, seen: 0 })
+    }
+
+    /// As many documents as make a page of bounded size, by the average of those that are there.
+    async fn page_size(&self) -> Result<u64, SinkError> {
+        let stats = self.client.ask(Method::Get, &format!("/{}/_stats/docs,store", self.name), None).await?;
+        let all = &stats["_all"]["primaries"];
+        let (documents, bytes) = (all["docs"]["count"].as_u64(), all["store"]["size_in_bytes"].as_u64());
+        let average = bytes.unwrap_or(0) / documents.unwrap_or(0).max(1);
+        Ok((PAGE_BYTES / average.max(1)).clamp(10, MOST_DOCUMENTS))
+    }
+
+    /// The documents with these ids, as they are now, by id.
+    pub async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, Stored>, SinkError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let body = self.read(&format!("/{}/_mget", self.name), &json!({"ids": ids})).await?;
+        let mut found = HashMap::new();
+        for document in parse::<Fetched<'_>>(&body)?.docs {
+            if !document.error.is_null() {
+                return Err(SinkError::transient(format!("Elasticsearch: {}", reason(&document.error))));
             }
-            count += hits.len() as u64;
-            let place = page["_scroll_id"].clone();
-            if hits.is_empty() {
-                // The server would forget it by itself, later.
-                self.client.send(Method::Delete, "/_search/scroll", Some(&json!({"scroll_id": place}))).await?;
-                return Ok(count);
+            if let Some(body) = document.body {
+                found.insert(document.id, Stored { version: document.version, body: body.get().to_owned() });
             }
-            let next = json!({"scroll": KEEP, "scroll_id": place});
-            page = self.client.ask(Method::Post, "/_search/scroll", Some(&next)).await?;
+        }
+        Ok(found)
+    }
+
+    /// The least or the greatest value of a field as a document has it, in JSON; none where the server cannot tell.
+    pub async fn extreme(&self, field: &str, is_time: bool, order: &str) -> Result<Option<String>, SinkError> {
+        let by = |name: String, kind: &str| json!({name: {"order": order, "missing": "_last", "unmapped_type": kind}});
+        let mut sort = vec![by(field.to_owned(), "keyword")];
+        if is_time {
+            sort.push(by(format!("{field}.nanos"), "date_nanos"));
+        }
+        let path = format!("/{}/_search", self.name);
+        let body = match self.read(&path, &json!({"size": 1, "sort": sort})).await {
+            Ok(body) => body,
+            Err(error) if error.message.contains("answers 400") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let page: Page<'_> = parse(&body)?;
+        let Some(hit) = page.hits.hits.first().filter(|hit| hit.sort.first().is_some_and(|by| !by.is_null())) else {
+            return Ok(None);
+        };
+        let fields: Option<super::fingerprint::Fields<'_>> =
+            hit.body.and_then(|body| serde_json::from_str(body.get()).ok());
+        Ok(fields.and_then(|fields| fields.get(field).map(|value| value.get().to_owned())))
+    }
+
+    async fn read(&self, path: &str, body: &Value) -> Result<Bytes, SinkError> {
+        let answer = self.client.send(Method::Post, path, Some(body)).await?;
+        match answer.status {
+            200..=299 => Ok(answer.body),
+            status => Err(SinkError::refused(status, &answer.body)),
         }
     }
+}
+
+impl Contents<'_> {
+    /// Gives every document of the next page to `each`. Whether there may be more.
+    pub async fn next(&mut self, mut each: impl FnMut(&str, &str)) -> Result<bool, SinkError> {
+        let page: Page<'_> = parse(&self.page)?;
+        for hit in &page.hits.hits {
+            each(&hit.id, hit.body.map_or("", RawValue::get));
+        }
+        self.seen += page.hits.hits.len() as u64;
+        let Some(place) = page.place.clone() else { return Err(SinkError::transient("Elasticsearch lost its place")) };
+        if page.hits.hits.is_empty() {
+            self.end(&place).await?;
+            return Ok(false);
+        }
+        let next = json!({"scroll": KEEP, "scroll_id": place});
+        // The server forgets a place that nobody asked for in time: whoever reads begins anew.
+        let lost = |error: SinkError| SinkError::transient(error.message);
+        self.page = self.index.read("/_search/scroll", &next).await.map_err(lost)?;
+        Ok(true)
+    }
+
+    /// A page whose answer was lost is skipped by the next one: then they are not all there.
+    async fn end(&self, place: &str) -> Result<(), SinkError> {
+        // The server would forget it by itself, later.
+        let client = &self.index.client;
+        client.send(Method::Delete, "/_search/scroll", Some(&json!({"scroll_id": place}))).await?;
+        if self.seen == self.total {
+            return Ok(());
+        }
+        let (seen, total) = (self.seen, self.total);
+        Err(SinkError::transient(format!("Elasticsearch gave {seen} of {total} documents")))
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(body: &'a Bytes) -> Result<T, SinkError> {
+    serde_json::from_slice(body).map_err(|error| SinkError::lost(&error))
 }

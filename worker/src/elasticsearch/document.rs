@@ -4,6 +4,8 @@ use sha2::{Digest, Sha256};
 
 /// Elasticsearch takes ids of up to this many bytes.
 const MAX_ID_BYTES: usize = 512;
+/// Begins an id that is a digest.
+const DIGEST: &str = "sha256:";
 
 /// A row on its way into an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,27 @@ pub fn id(key: &[&str]) -> String {
     }
     let digest = Sha256::digest(joined.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("{DIGEST}{hex}")
+}
+
+/// The key of `columns` values whose [`id`] this is; none where it is a digest, or no id of ours.
+pub fn key(id: &str, columns: usize) -> Option<Vec<String>> {
+    if id.starts_with(DIGEST) {
+        return None;
+    }
+    if columns == 1 {
+        return Some(vec![id.to_owned()]);
+    }
+    let mut parts = vec![String::new()];
+    let mut characters = id.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '|' => parts.push(String::new()),
+            '\\' => parts.last_mut()?.push(characters.next()?),
+            other => parts.last_mut()?.push(other),
+        }
+    }
+    (parts.len() == columns).then_some(parts)
 }
 
 impl Document {
@@ -68,6 +90,12 @@ mod tests {
         #[test]
         fn different_keys_have_different_ids(a in "[ab|\\\\]{0,4}", b in "[ab|\\\\]{0,4}", c in "[ab|\\\\]{0,4}", d in "[ab|\\\\]{0,4}") {
             prop_assert_eq!(id(&[&a, &b]) == id(&[&c, &d]), (a, b) == (c, d));
+        }
+
+        #[test]
+        fn an_id_tells_its_key(a in "[ab|\\\\]{0,4}", b in "[ab|\\\\]{0,4}") {
+            prop_assert_eq!(key(&id(&[&a, &b]), 2), Some(vec![a.clone(), b]));
+            prop_assert_eq!(key(&id(&[&a]), 1), Some(vec![a]));
         }
     }
 }

@@ -59,7 +59,12 @@ impl Index {
             self.create(&self.physical(run), &self.name, columns, &self.settings()).await?;
         }
         self.check_fields(columns).await?;
-        Ok(Arc::new(Route::new(self.client.clone(), &self.name, &self.options)))
+        Ok(self.route())
+    }
+
+    /// The way to the documents that are there.
+    pub fn route(&self) -> Arc<Route> {
+        Arc::new(Route::new(self.client.clone(), &self.name, &self.options))
     }
 
     /// How many documents can be searched.

@@ -1,7 +1,9 @@
 //! Whether a target agrees with its source, how it differs, and the repair of just that.
 //!
-//! `scope` says which rows of the source should be there by now, whatever the target is; `mart` compares a table.
+//! `scope` says which rows of the source should be there by now, whatever the target is; `mart` compares a table,
+//! `index` an index.
 
+mod index;
 mod mart;
 mod scope;
 
@@ -30,6 +32,6 @@ pub async fn make(
     let subject = Subject::look(env, report.pipeline_id).await?;
     match subject.target.clone() {
         TargetName::Mart(table) => mart::Comparison::of(report, subject, table, depth).make(env, job, repair).await,
-        TargetName::Index(_) => Err(BatchError::fatal("only tables of `analytics` can be compared by this version")),
+        TargetName::Index(name) => index::Comparison::of(env, report, subject, name, depth)?.make(job, repair).await,
     }
 }

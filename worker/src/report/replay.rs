@@ -1,13 +1,16 @@
 //! Tries rows again that could not be written.
 //!
 //! What is written is the row as its source has it *now*, never the one that was put aside: that may be older than what
-//! the mart has by now. No run can begin meanwhile, so nothing newer is overwritten. A letter is closed in the transaction
-//! that wrote its row, so replaying twice changes nothing.
+//! the target has by now. No run can begin meanwhile, so nothing newer is overwritten. A letter is closed in the
+//! transaction that wrote its row, or after an index has it, so replaying twice changes nothing.
 
+mod index;
+mod mart;
 mod statements;
 
 use std::{collections::BTreeMap, time::Instant};
 
+use serde::Deserialize;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{
@@ -17,7 +20,7 @@ use vitrina_shared::{
     },
     reports::{self, HeldReport},
     store::{
-        comparisons,
+        self, comparisons,
         dead_letters::{self, Letter},
         pipelines,
     },
@@ -30,18 +33,15 @@ use crate::{batch::transformed, environment::Environment, error::BatchError};
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
     let subject = Subject::look(env, report.pipeline_id).await?;
-    let TargetName::Mart(table) = &subject.target else {
-        return Err(BatchError::fatal("only rows of tables of `analytics` can be replayed by this version"));
-    };
     let mut connection = env.reports.acquire().await?;
     let mut tx = connection.begin().await?;
+    store::be_patient(&mut tx).await?;
     let locked = pipelines::lock(&mut tx, &report.pipeline_id.into()).await?;
     if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
         return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
     }
     unfinished::refuse(&mut tx, report.pipeline_id, report.requested_at).await?;
-    let replaying = Replaying { subject: &subject, table };
-    let mut replay = replaying.all(&mut tx, ids).await?;
+    let mut replay = Replaying { env, subject: &subject }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;
     if !reports::finish(&mut tx, job, &encode(&replay)?).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
@@ -53,19 +53,38 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
 
 /// A replay on its way.
 struct Replaying<'a> {
+    env: &'a Environment,
     subject: &'a Subject,
-    table: &'a str,
 }
+
+/// The row of a letter as its source has it now.
+#[derive(Debug, Deserialize)]
+struct Current {
+    letter: i64,
+    /// The values of the target's key, in the server's text form.
+    key: Vec<Option<String>>,
+    /// Grows with every change of the row, where the pipeline walks by such a number or time.
+    version: Option<i64>,
+    /// As the query returns it.
+    read: String,
+    /// As it is to be written, after all transforms.
+    #[serde(default)]
+    doc: String,
+}
+
+/// What became of a letter: why it was refused again, or the outcome.
+type Fate = Result<ReplayOutcome, String>;
 
 impl Replaying<'_> {
     async fn all(&self, tx: &mut PgConnection, ids: Option<&[i64]>) -> Result<Replay, BatchError> {
         let letters = dead_letters::lock_open(tx, self.subject.pipeline.id, ids, MAX_REPLAYED as i64).await?;
-        let current = self.current(tx, &letters).await?;
+        let mut fates = self.fates(tx, &letters).await?;
         let mut replay = Replay::default();
         for letter in &letters {
-            let (outcome, error) = match current.get(&letter.id) {
+            let (outcome, error) = match fates.remove(&letter.id) {
                 None => (ReplayOutcome::Gone, None),
-                Some(row) => self.one(tx, letter, row).await?,
+                Some(Ok(outcome)) => (outcome, None),
+                Some(Err(refusal)) => (ReplayOutcome::Refused, Some(refusal)),
             };
             replay.note(ReplayedLetter { id: letter.id, outcome, error });
         }
@@ -81,57 +100,37 @@ impl Replaying<'_> {
         Ok(replay)
     }
 
-    /// The rows of the letters' keys as the source has them now, by letter.
-    async fn current(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, String>, BatchError> {
+    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate.
+    async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Fate>, BatchError> {
+        let transforms = transform::configured(&self.subject.draft().tasks);
+        let mut fates = BTreeMap::new();
+        let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
+        for row in self.current(tx, letters).await? {
+            read.insert(row.letter, row.read.clone());
+            match transformed(&row.read, &transforms) {
+                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| row.read.clone()), ..row }),
+                Err(refusal) => drop(fates.insert(row.letter, Err(refusal))),
+            }
+        }
+        let written = match &self.subject.target {
+            TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,
+            TargetName::Index(name) => index::write(self.env, self.subject, name, &rows).await?,
+        };
+        fates.extend(rows.iter().map(|row| row.letter).zip(written));
+        for (letter, fate) in &fates {
+            if let (Err(refusal), Some(row)) = (fate, read.get(letter)) {
+                dead_letters::refuse_again(tx, *letter, row, refusal).await?;
+            }
+        }
+        Ok(fates)
+    }
+
+    /// The rows of the letters' keys as the source has them now.
+    async fn current(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<Vec<Current>, BatchError> {
         let keys: Vec<_> = letters.iter().map(|letter| (letter.id, &letter.key)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| BatchError::fatal(error.to_string()))?;
-        let found = comparisons::execute(tx, &self.read_current(), &[Some(keys)]).await?;
+        let found = comparisons::execute(tx, &statements::read_current(self.subject), &[Some(keys)]).await?;
         let text = found.last.and_then(|last| last.0.into_iter().next().flatten()).unwrap_or_default();
-        let rows: Vec<(i64, String)> =
-            serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("rows cannot be read: {error}")))?;
-        Ok(rows.into_iter().collect())
+        serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("rows cannot be read: {error}")))
     }
-
-    /// Writes one row. What is refused is noted on its letter, which stays open.
-    async fn one(
-        &self,
-        tx: &mut PgConnection,
-        letter: &Letter,
-        row: &str,
-    ) -> Result<(ReplayOutcome, Option<String>), BatchError> {
-        let transforms = transform::configured(&self.subject.draft().tasks);
-        let refusal = match transformed(row, &transforms) {
-            Ok(changed) => {
-                let mut attempt = tx.begin().await?;
-                let document = changed.unwrap_or_else(|| row.to_owned());
-                match comparisons::execute(&mut attempt, &self.upsert(), &[Some(document)]).await {
-                    Ok(outcome) => {
-                        attempt.commit().await?;
-                        let written = outcome.rows_written > 0;
-                        return Ok((if written { ReplayOutcome::Written } else { ReplayOutcome::Unchanged }, None));
-                    }
-                    Err(error) => {
-                        attempt.rollback().await?;
-                        refusal(error)?
-                    }
-                }
-            }
-            Err(reason) => reason,
-        };
-        dead_letters::refuse_again(tx, letter.id, row, &refusal).await?;
-        Ok((ReplayOutcome::Refused, Some(refusal)))
-    }
-}
-
-/// What the server has against a row: its values (SQLSTATE 22) or a constraint (23). Anything else ends the replay.
-fn refusal(error: sqlx::Error) -> Result<String, BatchError> {
-    let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default().into_owned();
-    let of_the_row = code.starts_with("22") || code.starts_with("23");
-    let error = BatchError::from(error);
-    if let BatchError::Failed { message, .. } = &error
-        && of_the_row
-    {
-        return Ok(message.clone());
-    }
-    Err(error)
 }

@@ -2,7 +2,7 @@
 
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
+    domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
     store::{
         pipelines,
@@ -11,7 +11,12 @@ use vitrina_shared::{
     validation::{self, Reader},
 };
 
-use crate::{environment::Environment, error::BatchError};
+use crate::{
+    batch::{quote, version},
+    elasticsearch::Index,
+    environment::Environment,
+    error::BatchError,
+};
 
 /// A pipeline with its reader and its target.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ pub struct Subject {
     pub key: Vec<String>,
     /// The columns of the target's table; none where the target is an index.
     pub columns: Vec<TargetColumn>,
+    /// What was decided about the target.
+    options: serde_json::Value,
 }
 
 impl Subject {
@@ -50,7 +57,7 @@ impl Subject {
             TargetName::Index(_) => Vec::new(),
         };
         drop(connection);
-        Ok(Self { pipeline, reader, target, key: entry.key, columns })
+        Ok(Self { pipeline, reader, target, key: entry.key, columns, options: entry.options })
     }
 
     /// What the client decided.
@@ -82,6 +89,48 @@ impl Subject {
     /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
         !self.reader.query.placeholders().is_empty()
+    }
+
+    /// The index of that name as the target's options have it. Nothing is asked or sent.
+    pub fn index(&self, env: &Environment, name: &str) -> Result<Index, BatchError> {
+        let options = IndexOptions::parse(&self.options).map_err(|problems| {
+            let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+            BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
+        })?;
+        Ok(Index::new(env.elasticsearch.clone()?, name, options))
+    }
+
+    /// The key of a row of `source`, as texts.
+    pub fn key_texts(&self) -> String {
+        let texts: Vec<_> = self.key.iter().map(|name| format!("source.{}::text", quote(name))).collect();
+        format!("array[{}]", texts.join(", "))
+    }
+
+    /// A number that grows with every change of a row of `source`, where runs walk by one.
+    pub fn version(&self) -> String {
+        match (self.draft().mode, self.walk().first()) {
+            (Mode::Incremental, Some(column)) => version(&format!("source.{}", quote(&column.name)), &column.type_name),
+            (Mode::Incremental, None) | (Mode::Full, _) => "null::bigint".to_owned(),
+        }
+    }
+
+    /// The order that puts the newest version of a row of `source` first: `, source.modified desc nulls last …`.
+    pub fn newest_first(&self) -> String {
+        let by = |column: &&SourceColumn| format!(", source.{} desc nulls last", quote(&column.name));
+        match self.draft().mode {
+            Mode::Full => String::new(),
+            Mode::Incremental => self.walk().iter().map(by).collect(),
+        }
+    }
+
+    /// What makes a selection from `source` one of the newest versions only, where that is wanted: its beginning and its
+    /// end.
+    pub fn newest_only(&self, wanted: bool) -> (String, String) {
+        let key = self.key_texts();
+        match wanted {
+            true => (format!("distinct on ({key})"), format!("order by {key}{}", self.newest_first())),
+            false => (String::new(), String::new()),
+        }
     }
 
     /// The query, with `$1` to `$4` for its placeholders.

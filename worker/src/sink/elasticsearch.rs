@@ -101,7 +101,7 @@ impl PageWriting {
 }
 
 /// How documents are written. An `update` would merge the objects of JSON columns with those that are there.
-fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> Action {
+pub fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> Action {
     let merges = columns.iter().any(|column| is_json(&column.type_name));
     match (mode, options.write) {
         (Mode::Full, _) | (Mode::Incremental, Some(WriteMode::Index)) => Action::Replace,
@@ -110,7 +110,8 @@ fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> Actio
     }
 }
 
-fn document(row: Row) -> Document {
+/// The document of a row.
+pub fn document(row: Row) -> Document {
     // A key with a NULL in it names nothing; an empty id is refused by name.
     let key: Option<Vec<&str>> = row.key.iter().map(Option::as_deref).collect();
     let id = key.map(|key| elasticsearch::id(&key)).unwrap_or_default();

@@ -10,10 +10,12 @@ mod faults;
 mod films;
 mod gate;
 mod indexes;
+mod letters;
 mod node;
 mod pipelines;
 mod proxy;
 mod rebuilds;
+mod reconcile;
 mod support;
 mod values;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

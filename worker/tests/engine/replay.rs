@@ -98,3 +98,26 @@ async fn a_replay_whose_worker_dies_before_its_end_has_written_nothing() {
     assert_eq!(world.find_report(report).await.status, ReportStatus::Done);
     assert_eq!(world.number("select count(*) from etl.etl_dead_letters where replayed_at is null").await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_what_no_jsonb_can_hold_is_put_aside_like_any_other() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world
+        .sql(
+            r#"alter table content.item add raw json; update content.item set raw = '{"zero": "\u0000"}' where id = 3"#,
+        )
+        .await;
+    world.target("raw", "id bigint, raw jsonb, modified timestamptz", &["id"]).await;
+    let query = "select id, raw, modified from content.item";
+    let mut raw = draft("raw", Mode::Incremental, query, "analytics.raw", 7);
+    raw.options.on_row_error = Some(OnRowError::DeadLetter);
+    let pipeline = world.pipeline(&raw).await;
+    let run = world.succeeds(pipeline).await;
+    assert_eq!((run.rows_rejected, run.rows_written), (1, 19));
+    let letter = "select key || (row -> 'raw') from etl.etl_dead_letters";
+    assert_eq!(world.text(letter).await.as_deref(), Some(r#"{"id": 3, "zero": "\\u0000"}"#));
+    assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["refused"]);
+    world.sql("update content.item set raw = '{}' where id = 3").await;
+    assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["written"]);
+}

@@ -1,0 +1,187 @@
+//! `pg_temp.vitrina_source`, `vitrina_target` and `vitrina_differing`: both sides of a comparison that no single statement
+//! can read, put down by id in tables of the session, where the server tells them apart.
+
+use sqlx::{PgConnection, postgres::PgCopyIn};
+
+use crate::domain::report::DifferenceKind;
+
+/// What is sent at once.
+const CHUNK: usize = 64 * 1024;
+/// Signature, flags and the length of an extension, as binary COPY begins.
+const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+/// A tuple without a number of fields is the end.
+const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
+
+/// Which side entries are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The source.
+    Source,
+    /// The target.
+    Target,
+}
+
+/// A row of one side.
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// What identifies it on both sides.
+    pub id: &'a str,
+    /// Its key as a JSON array of texts; none where the id is the key's only value.
+    pub key: Option<String>,
+    /// What is the same where its values are.
+    pub hash: i64,
+    /// Whether it should be on the other side by now.
+    pub settled: bool,
+}
+
+/// What is the same and what is not.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Totals {
+    /// Settled rows of the source.
+    pub source_rows: i64,
+    /// Rows of the target, without those that are in flight.
+    pub target_rows: i64,
+    /// Rows of the source that the next batches will bring.
+    pub in_flight: i64,
+    /// Rows that the target lacks.
+    pub missing: i64,
+    /// Rows that the source does not have.
+    pub extra: i64,
+    /// Rows with other values.
+    pub different: i64,
+}
+
+/// Makes the tables, which the end of the transaction removes.
+pub async fn prepare(tx: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::raw_sql(
+        r#"
+        set local statement_timeout = '1h';
+        create temporary table vitrina_source (
+            id text not null, key text, hash bigint not null, settled boolean not null
+        ) on commit drop;
+        create temporary table vitrina_target (
+            id text not null, key text, hash bigint not null, settled boolean not null
+        ) on commit drop;
+        "#,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Forgets what was put down of the source.
+pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::raw_sql("truncate pg_temp.vitrina_source").execute(tx).await?;
+    Ok(())
+}
+
+/// Rows on their way into one of the tables.
+pub struct PuttingDown<'c> {
+    copy: PgCopyIn<&'c mut PgConnection>,
+    chunk: Vec<u8>,
+}
+
+impl<'c> PuttingDown<'c> {
+    /// Begins with one side.
+    pub async fn begin(tx: &'c mut PgConnection, side: Side) -> sqlx::Result<Self> {
+        let statement = match side {
+            Side::Source => "copy pg_temp.vitrina_source (id, key, hash, settled) from stdin (format binary)",
+            Side::Target => "copy pg_temp.vitrina_target (id, key, hash, settled) from stdin (format binary)",
+        };
+        Ok(Self { copy: tx.copy_in_raw(statement).await?, chunk: HEADER.to_vec() })
+    }
+
+    /// Takes a row; [`PuttingDown::send`] sends it.
+    pub fn add(&mut self, entry: &Entry<'_>) {
+        self.chunk.extend(4_i16.to_be_bytes());
+        self.field(without_zeros(entry.id).as_bytes());
+        match &entry.key {
+            Some(key) => self.field(key.as_bytes()),
+            None => self.chunk.extend((-1_i32).to_be_bytes()),
+        }
+        self.field(&entry.hash.to_be_bytes());
+        self.field(&[u8::from(entry.settled)]);
+    }
+
+    /// Sends what was taken, if it is worth it.
+    pub async fn send(&mut self) -> sqlx::Result<()> {
+        if self.chunk.len() >= CHUNK {
+            self.copy.send(self.chunk.as_slice()).await?;
+            self.chunk.clear();
+        }
+        Ok(())
+    }
+
+    /// Sends the rest and ends.
+    pub async fn finish(mut self) -> sqlx::Result<()> {
+        self.chunk.extend(TRAILER);
+        self.copy.send(self.chunk.as_slice()).await?;
+        self.copy.finish().await?;
+        Ok(())
+    }
+
+    /// A field behind its length. An id has 512 bytes at most, a key what a row may have.
+    fn field(&mut self, bytes: &[u8]) {
+        self.chunk.extend(i32::try_from(bytes.len()).unwrap_or(i32::MAX).to_be_bytes());
+        self.chunk.extend(bytes);
+    }
+}
+
+/// The server's texts have no such character. No row's key has one, so nothing is mistaken for a row.
+fn without_zeros(id: &str) -> std::borrow::Cow<'_, str> {
+    if id.contains('\0') { id.replace('\0', "\u{fffd}").into() } else { id.into() }
+}
+
+/// Whether some id is there twice on the source's side.
+pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
+    // The tables are the session's own, so no macro can see them.
+    sqlx::query_scalar("select exists (select from pg_temp.vitrina_source group by id having count(*) > 1)")
+        .fetch_one(tx)
+        .await
+}
+
+/// Makes `vitrina_differing` of the rows that differ, readable for whoever runs users' queries, and counts.
+pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
+    sqlx::raw_sql(
+        r#"
+        analyze pg_temp.vitrina_source;
+        analyze pg_temp.vitrina_target;
+        create temporary table vitrina_differing on commit drop as
+        select case when s.id is null then 'extra' when t.id is null then 'missing' else 'different' end as kind,
+               coalesce(s.id, t.id) as id,
+               case when coalesce(s.key, t.key) is null then array[coalesce(s.id, t.id)]
+                    else array(select jsonb_array_elements_text(coalesce(s.key, t.key)::jsonb)) end as key
+        from pg_temp.vitrina_source s
+        full join pg_temp.vitrina_target t on t.id = s.id
+        where s.id is null or (s.settled and (t.id is null or t.hash <> s.hash));
+        analyze pg_temp.vitrina_differing;
+        grant select on pg_temp.vitrina_differing to vitrina_query;
+        "#,
+    )
+    .execute(&mut *tx)
+    .await?;
+    let (source_rows, target_rows, in_flight, missing, extra, different) = sqlx::query_as(
+        r#"
+        select (select count(*) from pg_temp.vitrina_source where settled),
+               (select count(*) from pg_temp.vitrina_target) - (
+                   select count(*) from pg_temp.vitrina_target t
+                   join pg_temp.vitrina_source s on s.id = t.id and not s.settled
+               ),
+               (select count(*) from pg_temp.vitrina_source where not settled),
+               count(*) filter (where kind = $1), count(*) filter (where kind = $2), count(*) filter (where kind = $3)
+        from pg_temp.vitrina_differing
+        "#,
+    )
+    .bind(DifferenceKind::Missing.as_str())
+    .bind(DifferenceKind::Extra.as_str())
+    .bind(DifferenceKind::Different.as_str())
+    .fetch_one(tx)
+    .await?;
+    Ok(Totals { source_rows, target_rows, in_flight, missing, extra, different })
+}
+
+/// Leaves only the rows with these ids among those that differ.
+pub async fn keep_only(tx: &mut PgConnection, ids: &[String]) -> sqlx::Result<()> {
+    sqlx::query("delete from pg_temp.vitrina_differing where not id = any($1)").bind(ids).execute(tx).await?;
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! How many rows and documents there are, and the least and greatest values of one column.
+
+use sqlx::{AssertSqlSafe, Connection};
+use vitrina_shared::{domain::SourceColumn, guard, store::compared::Totals};
+
+use super::{Comparison, LIMITS, SNAPSHOT};
+use crate::{batch::quote, elasticsearch::same_value, error::BatchError};
+
+/// Types whose order is the same in an index. Values of others are not told.
+const ORDERED: &[&str] = &[
+    "smallint",
+    "integer",
+    "bigint",
+    "numeric",
+    "real",
+    "double precision",
+    "date",
+    "timestamp with time zone",
+    "timestamp without time zone",
+    "uuid",
+];
+
+/// Numbers of both sides. Values are in JSON.
+#[derive(Debug, Default)]
+pub struct Counted {
+    pub source_rows: i64,
+    pub target_rows: i64,
+    pub in_flight: i64,
+    source: [Option<String>; 2],
+    target: [Option<String>; 2],
+}
+
+impl Counted {
+    /// The numbers alone.
+    pub fn totals(&self) -> Totals {
+        let Self { source_rows, target_rows, in_flight, .. } = *self;
+        Totals { source_rows, target_rows, in_flight, ..Totals::default() }
+    }
+
+    /// Whether the values agree, as far as the index can tell them.
+    pub fn bounds_agree(&self) -> bool {
+        self.source.iter().zip(&self.target).all(|pair| match pair {
+            (Some(source), Some(target)) => same_value(source, target),
+            (_, None) | (None, _) => true,
+        })
+    }
+
+    /// The values as people read them: the source's least and greatest, then the index's.
+    pub fn shown(&self) -> [Option<String>; 4] {
+        let text = |value: &Option<String>| {
+            let json = value.as_deref()?;
+            Some(serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned()))
+        };
+        [text(&self.source[0]), text(&self.source[1]), text(&self.target[0]), text(&self.target[1])]
+    }
+}
+
+impl Comparison<'_> {
+    /// The column whose least and greatest values are told: what grows with every change, or else the key.
+    pub fn control(&self) -> Option<&SourceColumn> {
+        let name = self.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
+        let name = name.or(self.subject.key.first()).filter(|name| self.subject.is_untouched(name))?;
+        self.subject.reader.columns.iter().find(|column| &column.name == name)
+    }
+
+    /// Counts both sides.
+    pub async fn count(&self, is_there: bool) -> Result<Counted, BatchError> {
+        let mut counted = self.count_source(false).await?;
+        if !is_there {
+            return Ok(counted);
+        }
+        counted.target_rows = self.index.count(&self.name).await?.cast_signed();
+        if let Some(column) = self.control().filter(|column| is_ordered(&column.type_name)) {
+            let is_time = column.type_name.starts_with("timestamp");
+            for (place, order) in ["asc", "desc"].into_iter().enumerate() {
+                counted.target[place] = self.index.extreme(&column.name, is_time, order).await?;
+            }
+        }
+        Ok(counted)
+    }
+
+    /// Where the source has several versions of rows, only the newest ones have anything to say.
+    pub async fn leave_out_versions(&self, counted: &mut Counted, totals: &Totals) -> Result<(), BatchError> {
+        if totals.source_rows + totals.in_flight < counted.source_rows + counted.in_flight {
+            counted.source = self.count_source(true).await?.source;
+        }
+        Ok(())
+    }
+
+    async fn count_source(&self, newest_only: bool) -> Result<Counted, BatchError> {
+        let mut connection = self.env.reports.acquire().await?;
+        let mut tx = connection.begin_with(SNAPSHOT).await?;
+        let scope = self.scope(&mut tx).await?;
+        guard::restrict(&mut tx, &LIMITS).await?;
+        let control = match self.control().filter(|column| is_ordered(&column.type_name)) {
+            // It has no `min` of its own, and its text has the same order.
+            Some(column) if column.type_name == "uuid" => format!("source.{}::text collate \"C\"", quote(&column.name)),
+            Some(column) => format!("source.{}", quote(&column.name)),
+            None => "null::text".to_owned(),
+        };
+        let (only, order) = self.subject.newest_only(newest_only);
+        let statement = format!(
+            "select count(*) filter (where settled), count(*) filter (where not settled),
+                    to_json(min(c) filter (where settled))::text, to_json(max(c) filter (where settled))::text
+             from (select {only} {settled} as settled, {control} as c from ({query}) as source {order}) as rows",
+            settled = scope.settled(&self.subject),
+            query = self.subject.query(),
+        );
+        let (source_rows, in_flight, least, greatest) = sqlx::query_as(AssertSqlSafe(statement))
+            .persistent(false)
+            .bind(None::<String>)
+            .bind(None::<String>)
+            .bind("infinity")
+            .bind(i64::MAX)
+            .bind(parameters(&scope))
+            .fetch_one(&mut *tx)
+            .await?;
+        tx.rollback().await?;
+        Ok(Counted { source_rows, in_flight, source: [least, greatest], ..Counted::default() })
+    }
+}
+
+/// What statements get as `$5`: the scope, where those that compare marts have it.
+pub fn parameters(scope: &super::Scope) -> Vec<Option<String>> {
+    [None, None].into_iter().chain(scope.parameters()).collect()
+}
+
+fn is_ordered(type_name: &str) -> bool {
+    let name = type_name.split('(').next().unwrap_or_default();
+    ORDERED.contains(&name) || ORDERED.contains(&type_name)
+}

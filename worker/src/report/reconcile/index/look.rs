@@ -1,0 +1,177 @@
+//! A closer look at what differs: both sides as they are by then.
+
+use std::collections::BTreeMap;
+
+use futures_util::{Stream, TryStreamExt};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use vitrina_shared::{
+    domain::report::{BothValues, Depth, Difference, DifferenceKind},
+    guard,
+    store::compared,
+};
+
+use super::{Comparison, LIMITS, SAMPLE, Scope, counts::parameters};
+use crate::{
+    elasticsearch::{Fields, Stored, same_value},
+    error::BatchError,
+};
+
+/// Rows that are looked at together.
+const TOGETHER: usize = 100;
+/// Characters of a value that are shown.
+const SHOWN: usize = 200;
+
+/// A row that differed, as the source has it now.
+#[derive(Debug, sqlx::FromRow)]
+pub struct Candidate {
+    pub id: String,
+    pub key: Vec<Option<String>>,
+    /// Whether it should be in the index by now; none where the source has no such row.
+    pub settled: Option<bool>,
+    pub version: Option<i64>,
+    pub doc: Option<String>,
+}
+
+/// What a candidate turned out to be.
+#[derive(Debug)]
+pub struct Looked {
+    pub candidate: Candidate,
+    pub kind: DifferenceKind,
+    pub stored: Option<Stored>,
+}
+
+/// What still differs.
+#[derive(Debug, Default)]
+pub struct Remaining {
+    pub missing: i64,
+    pub extra: i64,
+    pub different: i64,
+    pub sample: Vec<Difference>,
+}
+
+impl Comparison<'_> {
+    /// Looks at up to `limit` rows that differed, and forgets those that do not any more.
+    pub async fn look(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
+        let scope = self.scope(tx).await?;
+        let mut remaining = Remaining::default();
+        let mut ids = Vec::new();
+        let mut reading = tx.begin().await?;
+        guard::restrict(&mut reading, &LIMITS).await?;
+        {
+            let mut chunks = std::pin::pin!(self.candidates(&mut reading, &scope, limit).try_chunks(TOGETHER));
+            while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
+                for looked in self.examine(chunk).await? {
+                    self.count_in(&mut remaining, &looked);
+                    ids.push(looked.candidate.id);
+                }
+            }
+        }
+        // Whatever was set for the query is undone with this.
+        reading.rollback().await?;
+        if limit > SAMPLE as i64 {
+            compared::keep_only(tx, &ids).await?;
+        }
+        Ok(remaining)
+    }
+
+    /// The rows that differed, as the source has them now.
+    pub fn candidates<'c>(
+        &'c self,
+        connection: &'c mut PgConnection,
+        scope: &Scope,
+        limit: i64,
+    ) -> impl Stream<Item = Result<Candidate, BatchError>> + 'c {
+        let subject = &self.subject;
+        let statement = format!(
+            "select distinct on (d.id) d.id, d.key, case when not (source is null) then {settled} end as settled,
+                    {version} as version, case when not (source is null) then row_to_json(source)::text end as doc
+             from (select id, key from pg_temp.vitrina_differing order by id limit $6) as d
+             left join ({query}) as source on {key} = d.key
+             order by d.id{newest}",
+            settled = scope.settled(subject),
+            version = subject.version(),
+            query = subject.query(),
+            key = subject.key_texts(),
+            newest = subject.newest_first(),
+        );
+        sqlx::query_as::<_, Candidate>(AssertSqlSafe(statement))
+            .persistent(false)
+            .bind(None::<String>)
+            .bind(None::<String>)
+            .bind("infinity")
+            .bind(i64::MAX)
+            .bind(parameters(scope))
+            .bind(limit)
+            .fetch(connection)
+            .map_err(BatchError::from)
+    }
+
+    /// Which of them differ still.
+    pub async fn examine(&self, candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
+        let ids: Vec<&str> =
+            candidates.iter().map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect();
+        let mut found = match self.index.is_there().await? {
+            true => self.index.fetch(&ids).await?,
+            false => Default::default(),
+        };
+        let looked = candidates.into_iter().filter_map(|candidate| {
+            let stored = found.remove(&candidate.id);
+            let kind = self.kind(&candidate, stored.as_ref())?;
+            Some(Looked { candidate, kind, stored })
+        });
+        Ok(looked.collect())
+    }
+
+    fn kind(&self, candidate: &Candidate, stored: Option<&Stored>) -> Option<DifferenceKind> {
+        match (candidate.settled, &candidate.doc, stored) {
+            (None, _, Some(_)) => Some(DifferenceKind::Extra),
+            (Some(true), _, None) => Some(DifferenceKind::Missing),
+            (Some(true), Some(doc), Some(stored)) if self.depth == Depth::Rows => {
+                let same = self.hash(&self.written(doc).unwrap_or_else(|| doc.clone())) == self.hash(&stored.body);
+                (!same).then_some(DifferenceKind::Different)
+            }
+            (None | Some(_), _, _) => None,
+        }
+    }
+
+    fn count_in(&self, remaining: &mut Remaining, looked: &Looked) {
+        *match looked.kind {
+            DifferenceKind::Missing => &mut remaining.missing,
+            DifferenceKind::Extra => &mut remaining.extra,
+            DifferenceKind::Different => &mut remaining.different,
+        } += 1;
+        if remaining.sample.len() < SAMPLE {
+            let key = self.subject.key.iter().cloned().zip(looked.candidate.key.iter().cloned()).collect();
+            remaining.sample.push(Difference { kind: looked.kind, key, columns: self.values(looked) });
+        }
+    }
+
+    /// The fields that differ, with both values.
+    fn values(&self, looked: &Looked) -> BTreeMap<String, BothValues> {
+        let Looked { candidate: Candidate { doc: Some(doc), .. }, stored: Some(stored), .. } = looked else {
+            return BTreeMap::new();
+        };
+        let written = self.written(doc).unwrap_or_else(|| doc.clone());
+        let (Ok(source), Ok(target)) =
+            (serde_json::from_str::<Fields<'_>>(&written), serde_json::from_str::<Fields<'_>>(&stored.body))
+        else {
+            return BTreeMap::new();
+        };
+        let value =
+            |fields: &Fields<'_>, name: &String| fields.get(name).map_or("null", |value| value.get()).to_owned();
+        let pairs = self.fields.iter().map(|name| (name, value(&source, name), value(&target, name)));
+        pairs
+            .filter(|(_, source, target)| !same_value(source, target))
+            .map(|(name, source, target)| (name.clone(), BothValues { source: shown(&source), target: shown(&target) }))
+            .collect()
+    }
+}
+
+/// The beginning of a value as people read it.
+fn shown(json: &str) -> Option<String> {
+    let text = match json {
+        "null" => return None,
+        _ => serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned()),
+    };
+    Some(text.chars().take(SHOWN).collect())
+}

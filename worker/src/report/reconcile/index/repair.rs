@@ -1,0 +1,108 @@
+//! Writes and removes just the documents that differ.
+
+use futures_util::TryStreamExt;
+use sqlx::{Connection, PgConnection};
+use vitrina_shared::{
+    domain::{
+        Mode,
+        report::{Depth, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
+    },
+    guard,
+    store::pipelines,
+};
+
+use super::{Comparison, LIMITS, look::Looked};
+use crate::{
+    batch::transformed,
+    elasticsearch::{Action, BulkWriter, Document},
+    error::BatchError,
+    report::unfinished,
+    sink::elasticsearch::action,
+};
+
+/// Rows that are looked at and written together.
+const TOGETHER: usize = 100;
+/// Documents that may be refused before the repair ends.
+const MOST_REFUSED: u64 = 1000;
+
+impl Comparison<'_> {
+    /// Repairs what was found, while no run can begin: whoever changes the pipeline's status waits for its row. Each row is
+    /// looked at once more, so that nothing is written that has come right by itself.
+    pub async fn repair(
+        &self,
+        tx: &mut PgConnection,
+        found: &Reconciliation,
+        is_there: bool,
+        repair: Repair,
+    ) -> Result<Repaired, BatchError> {
+        if found.verdict == Verdict::Match || self.depth == Depth::Counts {
+            return Ok(Repaired { written: 0, removed: 0 });
+        }
+        if !is_there {
+            let name = &self.name;
+            return Err(BatchError::fatal(format!("`es:{name}` has no index: run the pipeline, which makes one")));
+        }
+        let id = self.report.pipeline_id;
+        let locked = pipelines::lock(tx, &id.into()).await?;
+        if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
+            return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
+        }
+        unfinished::refuse(tx, id, self.report.requested_at).await?;
+        let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
+        let repaired = self.write(tx, remove_extra).await?;
+        self.index.refresh(&self.name).await?;
+        Ok(repaired)
+    }
+
+    async fn write(&self, tx: &mut PgConnection, remove_extra: bool) -> Result<Repaired, BatchError> {
+        let action = action(self.subject.draft().mode, self.index.options(), &self.subject.reader.arriving);
+        let mut writer = BulkWriter::new(self.index.route(), action, MOST_REFUSED);
+        let mut remover = BulkWriter::new(self.index.route(), Action::Delete, 0);
+        let scope = self.scope(tx).await?;
+        let mut reading = tx.begin().await?;
+        guard::restrict(&mut reading, &LIMITS).await?;
+        {
+            let mut chunks = std::pin::pin!(self.candidates(&mut reading, &scope, i64::MAX).try_chunks(TOGETHER));
+            while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
+                for looked in self.examine(chunk).await? {
+                    match looked.kind {
+                        DifferenceKind::Extra if remove_extra => remover.push(gone(looked)).await?,
+                        DifferenceKind::Extra => {}
+                        DifferenceKind::Missing | DifferenceKind::Different => {
+                            if let Some(document) = self.document(looked) {
+                                writer.push(document).await?;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        reading.rollback().await?;
+        let (written, removed) = (writer.finish().await?, remover.finish().await?);
+        if let Some(first) = written.rejected.first() {
+            let (rows_rejected, error) = (written.rejected.len(), &first.reason);
+            tracing::warn!(rows_rejected, error, "some documents were refused and still differ");
+        }
+        Ok(Repaired { written: written.changes().cast_signed(), removed: removed.deleted.cast_signed() })
+    }
+
+    /// The document to be written; none where a transform refuses the row. It is the source's row of now, so it takes the
+    /// place of what is there even where somebody's change has raised that one's version.
+    fn document(&self, looked: Looked) -> Option<Document> {
+        let body = looked.candidate.doc?;
+        let body = match transformed(&body, &self.transforms) {
+            Ok(changed) => changed.unwrap_or(body),
+            Err(error) => {
+                tracing::warn!(error, "a transform refuses a row, which still differs");
+                return None;
+            }
+        };
+        let there = looked.stored.and_then(|stored| stored.version);
+        let version = looked.candidate.version.map(|version| version.max(there.unwrap_or(version)));
+        Some(Document { id: looked.candidate.id, version, body })
+    }
+}
+
+fn gone(looked: Looked) -> Document {
+    Document { id: looked.candidate.id, version: None, body: String::new() }
+}

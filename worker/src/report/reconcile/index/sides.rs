@@ -1,0 +1,131 @@
+//! Both sides, put down by id: what the source has, and what the index has.
+
+use futures_util::TryStreamExt;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use vitrina_shared::{
+    domain::{Mode, report::Depth},
+    guard,
+    store::compared::{self, Entry, PuttingDown, Side, Totals},
+};
+
+use super::{Comparison, LIMITS, SNAPSHOT, Scope, counts::parameters};
+use crate::{
+    batch::transformed,
+    elasticsearch::{self, fingerprint},
+    error::BatchError,
+};
+
+/// A row of the source: its key, whether it should be in the index by now, and the row.
+type SourceRow = (Vec<Option<String>>, bool, Option<String>);
+
+impl Comparison<'_> {
+    /// Reads both sides and has the server tell them apart.
+    pub async fn tell_apart(&self, tx: &mut PgConnection, is_there: bool) -> Result<Totals, BatchError> {
+        compared::prepare(tx).await?;
+        self.put_down_source(tx, false).await?;
+        if compared::repeats(tx).await? {
+            // A source may have several versions of a row: the newest is the one that is written.
+            if self.subject.draft().mode == Mode::Full || self.subject.pages_itself() {
+                return Err(BatchError::fatal(
+                    "the query returns several rows for one key of the target: make the key unique in the query",
+                ));
+            }
+            compared::forget_source(tx).await?;
+            self.put_down_source(tx, true).await?;
+        }
+        if is_there {
+            self.put_down_target(tx).await?;
+        }
+        Ok(compared::tell_apart(tx).await?)
+    }
+
+    async fn put_down_source(&self, tx: &mut PgConnection, newest_only: bool) -> Result<(), BatchError> {
+        let mut connection = self.env.reports.acquire().await?;
+        let mut snapshot = connection.begin_with(SNAPSHOT).await?;
+        let scope = self.scope(&mut snapshot).await?;
+        guard::restrict(&mut snapshot, &LIMITS).await?;
+        let mut down = PuttingDown::begin(tx, Side::Source).await?;
+        let mut rows = sqlx::query_as::<_, SourceRow>(AssertSqlSafe(self.all_rows(&scope, newest_only)))
+            .persistent(false)
+            .bind(None::<String>)
+            .bind(None::<String>)
+            .bind("infinity")
+            .bind(i64::MAX)
+            .bind(parameters(&scope))
+            .fetch(&mut *snapshot);
+        while let Some((key, settled, doc)) = rows.try_next().await? {
+            let id = id(&key);
+            let hash = doc.map_or(0, |doc| self.hash(&self.written(&doc).unwrap_or(doc)));
+            down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
+            down.send().await?;
+        }
+        drop(rows);
+        down.finish().await?;
+        snapshot.rollback().await?;
+        Ok(())
+    }
+
+    /// Every row of the source; of several versions of one the newest, where that is asked for.
+    fn all_rows(&self, scope: &Scope, newest_only: bool) -> String {
+        let subject = &self.subject;
+        let (only, order) = subject.newest_only(newest_only);
+        format!(
+            "select {only} {key}, {settled}, {doc} from ({query}) as source {order}",
+            key = subject.key_texts(),
+            settled = scope.settled(subject),
+            doc = if self.depth == Depth::Rows { "row_to_json(source)::text" } else { "null::text" },
+            query = subject.query(),
+        )
+    }
+
+    async fn put_down_target(&self, tx: &mut PgConnection) -> Result<(), BatchError> {
+        let columns = self.subject.key.len();
+        let mut contents = self.index.contents(self.depth == Depth::Rows).await?;
+        let mut down = PuttingDown::begin(tx, Side::Target).await?;
+        let mut bare = false;
+        loop {
+            let more = contents
+                .next(|id, body| {
+                    bare |= body.is_empty();
+                    let hash = if body.is_empty() { 0 } else { self.hash(body) };
+                    let key = elasticsearch::key(id, columns).filter(|key| key.len() > 1);
+                    let key = key.and_then(|key| serde_json::to_string(&key).ok());
+                    down.add(&Entry { id, key, hash, settled: true });
+                })
+                .await?;
+            down.send().await?;
+            if !more {
+                break;
+            }
+        }
+        if bare && self.depth == Depth::Rows {
+            return Err(BatchError::fatal(
+                "the index keeps no `_source` of its documents: only their keys can be compared",
+            ));
+        }
+        down.finish().await?;
+        Ok(())
+    }
+
+    /// The key in JSON, unless the id says it all.
+    fn told_key(&self, id: &str, key: &[Option<String>]) -> Option<String> {
+        let [Some(only)] = key else { return serde_json::to_string(key).ok() };
+        if only == id { None } else { serde_json::to_string(key).ok() }
+    }
+
+    /// The document of a row; none where a transform refuses it.
+    pub fn written(&self, doc: &str) -> Option<String> {
+        transformed(doc, &self.transforms).ok().map(|changed| changed.unwrap_or_else(|| doc.to_owned()))
+    }
+
+    /// What is the same for documents with the same values.
+    pub fn hash(&self, document: &str) -> i64 {
+        fingerprint(document, &self.fields)
+    }
+}
+
+/// The id of a row; empty where a part of the key is NULL.
+pub fn id(key: &[Option<String>]) -> String {
+    let key: Option<Vec<&str>> = key.iter().map(Option::as_deref).collect();
+    key.map(|key| elasticsearch::id(&key)).unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! Writes rows to a mart, one by one, in the transaction that closes their letters.
+
+use sqlx::{Connection, PgConnection};
+use vitrina_shared::{domain::report::ReplayOutcome, store::comparisons};
+
+use super::{Current, Fate, statements};
+use crate::{
+    error::{BatchError, is_row_error},
+    report::subject::Subject,
+};
+
+/// Writes the rows; those that are refused leave no trace.
+pub async fn write(
+    tx: &mut PgConnection,
+    subject: &Subject,
+    table: &str,
+    rows: &[Current],
+) -> Result<Vec<Fate>, BatchError> {
+    let statement = statements::upsert(subject, table);
+    let mut fates = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut attempt = tx.begin().await?;
+        match comparisons::execute(&mut attempt, &statement, &[Some(row.doc.clone())]).await {
+            Ok(outcome) => {
+                attempt.commit().await?;
+                let written = outcome.rows_written > 0;
+                fates.push(Ok(if written { ReplayOutcome::Written } else { ReplayOutcome::Unchanged }));
+            }
+            Err(error) => {
+                attempt.rollback().await?;
+                fates.push(Err(refusal(error)?));
+            }
+        }
+    }
+    Ok(fates)
+}
+
+/// What the server has against a row: its values or a constraint. Anything else ends the replay.
+fn refusal(error: sqlx::Error) -> Result<String, BatchError> {
+    let of_the_row = is_row_error(&error);
+    let error = BatchError::from(error);
+    if let BatchError::Failed { message, .. } = &error
+        && of_the_row
+    {
+        return Ok(message.clone());
+    }
+    Err(error)
+}
