@@ -268,15 +268,20 @@ async fn change(
         correlation_id: Some(cause.correlation_id),
     };
     transitions::write(tx, &transition).await?;
+    tell(&transition);
+    Ok(to)
+}
+
+/// One line for every change of a status.
+fn tell(transition: &transitions::NewTransition<'_>) {
     tracing::info!(
-        pipeline = %pipeline.draft.name,
-        pipeline_id = %pipeline.id,
-        run_id = run_id.map(tracing::field::display),
-        from = %pipeline.status,
-        to = %to,
-        actor = cause.actor,
-        reason = %without_values(reason),
+        pipeline = transition.pipeline,
+        pipeline_id = %transition.pipeline_id,
+        run_id = transition.run_id.map(tracing::field::display),
+        from = %transition.from,
+        to = %transition.to,
+        actor = transition.actor,
+        reason = %without_values(transition.reason),
         "transition",
     );
-    Ok(to)
 }

@@ -2,6 +2,7 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
+pub(crate) mod at_once;
 pub mod compared;
 pub mod comparisons;
 pub mod dead_letters;

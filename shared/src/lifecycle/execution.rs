@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use super::{Cause, LifecycleError, change, enqueue, lock};
+use super::{Cause, LifecycleError, change, enqueue, lock, tell};
 use crate::{
     domain::{Command, ErrorClass, Pipeline, PipelineId, Run, RunId, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
-    store::{horizon, queue, runs, state},
+    store::{at_once, horizon, queue, runs, state, transitions::NewTransition},
 };
+
+/// Why a pipeline is idle after a run.
+const FINISHED: &str = "finished";
 
 /// A job in the hands of a worker.
 #[derive(Debug, Clone)]
@@ -28,6 +31,26 @@ pub struct HeldJob {
 impl HeldJob {
     fn cause(&self) -> Cause<'_> {
         Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
+    }
+
+    /// The change of status that this job expects to make.
+    fn transition<'a>(
+        &'a self,
+        pipeline: &'a str,
+        from: Status,
+        command: Command,
+        reason: &'a str,
+    ) -> Result<NewTransition<'a>, LifecycleError> {
+        Ok(NewTransition {
+            pipeline_id: self.batch.pipeline_id,
+            pipeline,
+            run_id: Some(self.batch.run_id),
+            from,
+            to: from.apply(command)?,
+            actor: &self.worker,
+            reason,
+            correlation_id: Some(&self.batch.correlation_id),
+        })
     }
 }
 
@@ -55,6 +78,31 @@ async fn current(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<(Pipelin
     Ok(run.map(|run| (pipeline, run)))
 }
 
+/// Begins or resumes the run of a job in one statement, if it is requested and nothing else is to be noted with it.
+/// Whether it did; if not, nothing was changed, and [`begin`] finds out what is to be done.
+pub async fn begin_at_once(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    run: &runs::OpenRun,
+    start: &runs::Start,
+) -> Result<bool, LifecycleError> {
+    if run.status != RunStatus::Queued || start.debts != runs::Debts::default() {
+        return Ok(false);
+    }
+    let name = &run.inputs.name;
+    let transition = job.transition(name, Status::RunRequested, Command::Claim, begun(run.started_at.is_some()))?;
+    let begun = at_once::begin(connection, &transition, start).await?;
+    if begun {
+        tell(&transition);
+    }
+    Ok(begun)
+}
+
+/// Why a pipeline is running.
+fn begun(before: bool) -> &'static str {
+    if before { "resumed by a worker" } else { "begun by a worker" }
+}
+
 /// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
 pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) -> Result<Step, LifecycleError> {
     let Some((pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
@@ -62,7 +110,7 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
         Status::RunRequested => {
             runs::begin(tx, run.id, start).await?;
             settle_debts(tx, pipeline.id, &start.debts).await?;
-            let reason = if run.started_at.is_some() { "resumed by a worker" } else { "begun by a worker" };
+            let reason = begun(run.started_at.is_some());
             change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
             Ok(Step::GoesOn)
         }
@@ -85,6 +133,24 @@ async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, debts: &runs:
         horizon::owe(tx, pipeline, reread).await?;
     }
     Ok(())
+}
+
+/// Ends the run of a job in one statement, if it was walked to its end and nothing else is to be noted with it: neither
+/// a wish to rest, nor, where `by_clock`, a transaction that appeared behind the run's bound. Whether it did; if not,
+/// nothing was changed, and [`conclude`] decides.
+pub async fn finish_at_once(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    pipeline: &str,
+    by_clock: bool,
+) -> Result<bool, LifecycleError> {
+    let transition = job.transition(pipeline, Status::Running, Command::Finish, FINISHED)?;
+    let last = at_once::LastJob { id: &job.id, worker: &job.worker, by_clock };
+    let finished = at_once::finish(connection, &transition, last).await?;
+    if finished {
+        tell(&transition);
+    }
+    Ok(finished)
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
@@ -115,7 +181,7 @@ async fn finish(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: 
         return Ok(Step::Dropped);
     }
     runs::end(tx, run, RunStatus::Success).await?;
-    change(tx, pipeline, Command::Finish, Some(run), "finished", job.cause()).await?;
+    change(tx, pipeline, Command::Finish, Some(run), FINISHED, job.cause()).await?;
     Ok(Step::Finished)
 }
 

@@ -82,7 +82,7 @@ pub async fn look(
 }
 
 /// Keys that must be read again.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
     /// From here on.
     pub from_key: DateTime<Utc>,

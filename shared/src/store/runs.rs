@@ -209,6 +209,46 @@ pub async fn inputs(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Op
     Ok(inputs.map(|json| json.0))
 }
 
+/// An unfinished run, as the worker that takes it up sees it.
+#[derive(Debug)]
+pub struct OpenRun {
+    /// Its identity.
+    pub id: RunId,
+    /// The pipeline it belongs to.
+    pub pipeline_id: PipelineId,
+    /// Whether it is queued, executing or resting.
+    pub status: RunStatus,
+    /// When its first batch began.
+    pub started_at: Option<DateTime<Utc>>,
+    /// Where it begins.
+    pub checkpoint_from: Option<Checkpoint>,
+    /// What it was requested with.
+    pub inputs: PipelineDraft,
+}
+
+/// Reads a run unless it has ended.
+pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<OpenRun>> {
+    let run = sqlx::query!(
+        r#"
+        select pipeline_id as "pipeline_id: PipelineId", status as "status: RunStatus", started_at,
+               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>"
+        from etl.etl_runs
+        where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
+        "#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(run.map(|run| OpenRun {
+        id,
+        pipeline_id: run.pipeline_id,
+        status: run.status,
+        started_at: run.started_at,
+        checkpoint_from: run.checkpoint_from.map(|json| json.0),
+        inputs: run.inputs.0,
+    }))
+}
+
 /// Puts a resting run back into the queue.
 pub(crate) async fn requeue(tx: &mut PgConnection, id: RunId) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_runs set status = 'QUEUED' where id = $1", id as RunId).execute(tx).await?;
@@ -344,7 +384,7 @@ pub struct Start {
 }
 
 /// How a run's start changes what its pipeline must read again.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Debts {
     /// Nothing of what was owed is owed any more.
     pub settled: bool,

@@ -28,6 +28,11 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if wrote {
         store::flush(&mut connection).await?;
     }
+    if ends_at_once(&mut connection, job, plan).await? {
+        observe_phase(plan, "close", begun.elapsed());
+        tell_the_end(env, &mut connection, job).await?;
+        return Ok(Step::Finished);
+    }
     let mut tx = connection.begin().await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
     let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
@@ -52,12 +57,26 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     tx.commit().await?;
     observe_phase(plan, "close", begun.elapsed());
     if step == Step::Finished {
-        env.forget_plan(job.batch.run_id);
-        if let Some(run) = runs::find(&mut connection, job.batch.run_id).await? {
-            summarize(&run);
-        }
+        tell_the_end(env, &mut connection, job).await?;
     }
     Ok(step)
+}
+
+/// Ends a run that has nothing left to do to its target, if nothing is in the way.
+async fn ends_at_once(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<bool, BatchError> {
+    if plan.completion.is_some() {
+        return Ok(false);
+    }
+    let by_clock = plan.bound == Bound::Clock;
+    Ok(execution::finish_at_once(connection, job, &plan.pipeline, by_clock).await?)
+}
+
+async fn tell_the_end(env: &Environment, connection: &mut PgConnection, job: &HeldJob) -> Result<(), BatchError> {
+    env.forget_plan(job.batch.run_id);
+    if let Some(run) = runs::find(connection, job.batch.run_id).await? {
+        summarize(&run);
+    }
+    Ok(())
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sqlx::Acquire;
 use vitrina_shared::{
     domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
@@ -30,22 +31,23 @@ pub(super) enum Opened {
 /// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
 pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
     let mut connection = env.db.acquire().await?;
-    let run = runs::find(&mut connection, job.batch.run_id).await?;
-    let Some(run) = run.filter(|run| !run.status.is_final()) else { return Ok(Opened::Done(Step::Dropped)) };
-    let Some(inputs) = runs::inputs(&mut connection, run.id).await? else { return Ok(Opened::Done(Step::Dropped)) };
+    let Some(run) = runs::open(&mut connection, job.batch.run_id).await? else {
+        return Ok(Opened::Done(Step::Dropped));
+    };
     drop(connection);
+    let inputs = &run.inputs;
 
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
         None => {
-            let reviewed = match env.review(&inputs) {
+            let reviewed = match env.review(inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&env.db, &env.describing, &inputs, &env.schemas).await?;
-                    env.keep_review(&inputs, reviewed)
+                    let reviewed = Reviewed::look(&env.db, &env.describing, inputs, &env.schemas).await?;
+                    env.keep_review(inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, &inputs, &reviewed, &env.elasticsearch)?);
+            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
@@ -58,8 +60,14 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    let mut tx = env.db.begin().await?;
-    let step = execution::begin(&mut tx, job, &start).await?;
-    tx.commit().await?;
+    let mut connection = env.db.acquire().await?;
+    let step = if execution::begin_at_once(&mut connection, job, &run, &start).await? {
+        Step::GoesOn
+    } else {
+        let mut tx = connection.begin().await?;
+        let step = execution::begin(&mut tx, job, &start).await?;
+        tx.commit().await?;
+        step
+    };
     Ok(if step == Step::GoesOn { Opened::Go { plan, fresh: run.started_at.is_none() } } else { Opened::Done(step) })
 }

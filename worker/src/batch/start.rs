@@ -5,10 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::{PgConnection, PgPool};
 use vitrina_shared::{
-    domain::{Checkpoint, Position, Run, checkpoint::key_time},
+    domain::{Checkpoint, Position, checkpoint::key_time},
     store::{
         horizon::{self, Reread},
-        runs::{self, Debts, Start},
+        runs::{self, Debts, OpenRun, Start},
     },
 };
 
@@ -22,7 +22,7 @@ use crate::error::BatchError;
 const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 
 /// Decides from where to where a run reads.
-pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
+pub(super) async fn find(db: &PgPool, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     let mut connection = db.acquire().await?;
     refuse_unreachable_rows(&mut connection, plan).await?;
     if let Some(Completion::Swap { create, .. }) = &plan.completion {
@@ -42,7 +42,7 @@ pub(super) async fn find(db: &PgPool, run: &Run, plan: &Plan) -> Result<Start, B
 }
 
 /// Before the first NULL key, and after those where the run would have begun.
-fn nulls_again(run: &Run, after: Option<Position>) -> Option<Position> {
+fn nulls_again(run: &OpenRun, after: Option<Position>) -> Option<Position> {
     let then = after.or_else(|| run.checkpoint_from.as_ref().map(Position::after))?;
     Some(Position([None, None].into_iter().chain(then.0).collect()))
 }
@@ -61,7 +61,7 @@ async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> 
 }
 
 /// Up to the start of the oldest open transaction; from the checkpoint, or from before it where rows are owed.
-async fn by_clock(connection: &mut PgConnection, run: &Run, plan: &Plan) -> Result<Start, BatchError> {
+async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     let checkpoint = run.checkpoint_from.as_ref().and_then(|checkpoint| key_time(&checkpoint.key));
     let horizon = horizon::look(connection, run.id, checkpoint, horizon::PATIENCE).await?;
     let mut after = checkpoint
