@@ -74,7 +74,8 @@ create index if not exists genre_modified_id_idx on content.genre (modified, id)
 create index if not exists person_modified_id_idx on content.person (modified, id);
 create index if not exists film_work_modified_id_idx on content.film_work (modified, id);
 create index if not exists ratings_modified_id_idx on ugc.ratings (modified, id);
-create index if not exists ratings_film_id_idx on ugc.ratings (film_id);
+-- Everything that is asked about one film's ratings is answered by the index alone.
+create index if not exists ratings_film_id_modified_id_idx on ugc.ratings (film_id, modified, id) include (score);
 
 create or replace function content.touch_modified() returns trigger
 language plpgsql

@@ -50,8 +50,9 @@ pub struct Finished {
 
 /// A client with an open event stream.
 pub struct Api {
+    /// Where the API listens.
+    pub url: String,
     http: Client,
-    url: String,
     events: mpsc::UnboundedReceiver<Transition>,
 }
 

@@ -184,7 +184,7 @@ async fn the_indexes_of_an_incremental_reader_are_there_after_every_fill() {
         fill(db, size).await;
         let indexes = "select count(*) from pg_indexes where schemaname in ('content', 'ugc') and indexname in (
             'genre_modified_id_idx', 'person_modified_id_idx', 'film_work_modified_id_idx', 'ratings_modified_id_idx',
-            'ratings_film_id_idx')";
+            'ratings_film_id_modified_id_idx')";
         assert_eq!(count(db, indexes).await, 5);
     }
 }

@@ -7,7 +7,7 @@ begin
             content.person_modified_id_idx,
             content.film_work_modified_id_idx,
             ugc.ratings_modified_id_idx,
-            ugc.ratings_film_id_idx;
+            ugc.ratings_film_id_modified_id_idx;
     end if;
 end
 $$;

@@ -2,8 +2,8 @@
 //!
 //! Whoever changes a status locks the pipeline's row, looks, and then writes, because others may act meanwhile. Nearly
 //! always nobody does. Then one statement is enough that changes everything, or nothing at all where something is not as
-//! it was expected: `for update` waits for whoever was faster, and looks at the row once more. A hundred pipelines that
-//! are requested at once begin in a fraction of the time.
+//! it was expected: `for no key update` waits for whoever was faster, and looks at the row once more. What is saved are
+//! round trips, a third of what a run without news costs.
 
 use sqlx::PgConnection;
 
@@ -19,7 +19,7 @@ pub(crate) async fn begin(
     let begun = sqlx::query!(
         r#"
         with pipeline as materialized (
-            select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for update
+            select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
         ),
         run as (
             update etl.etl_runs r
@@ -78,7 +78,7 @@ pub(crate) async fn finish(
     let finished = sqlx::query!(
         r#"
         with pipeline as materialized (
-            select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for update
+            select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
         ),
         walked as materialized (
             select r.id
@@ -94,7 +94,7 @@ pub(crate) async fn finish(
                     and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
                     and a.xact_start < (select min(g.upper::timestamptz) from etl.etl_run_ranges g where g.run_id = $3)
               ))
-            for update of r
+            for no key update of r
         ),
         job as (
             update apalis.jobs j
