@@ -15,7 +15,10 @@ use vitrina_shared::{
         RunStatus, Status, Task, TaskKind, Trigger,
     },
     jobs::{BATCH_QUEUE, BatchJob},
-    lifecycle::{self, Cause, LifecycleError, RequestedRun},
+    lifecycle::{
+        self, Cause, LifecycleError, RequestedRun,
+        execution::{self, HeldJob},
+    },
     notify::EVENTS_CHANNEL,
     store::{pipelines, runs, transitions},
     testing::TestDatabase,
@@ -818,6 +821,72 @@ async fn several_recoveries_at_once_queue_one_job() {
     assert_eq!((world.counts().await.0, world.counts().await.1), (1, 1));
 }
 
+// --- a run's beginning and end in one statement each
+
+#[tokio::test]
+async fn a_run_begins_and_ends_at_once_where_nobody_is_in_the_way() {
+    let world = World::at(Status::RunRequested).await;
+    assert!(world.begin_at_once().await);
+    assert_eq!(world.status().await, Status::Running);
+    assert!(!world.begin_at_once().await, "it is begun already");
+
+    assert!(world.finish_at_once().await);
+    assert_eq!(world.status().await, Status::Idle);
+    let run = world.find_run(world.some_run().await).await;
+    assert_eq!(run.status, RunStatus::Success);
+    assert!(run.started_at.is_some() && run.finished_at.is_some());
+    assert!(world.live_jobs().await.is_empty());
+    let reasons: Vec<_> = world.log().await.into_iter().map(|(_, to, reason)| (to, reason)).collect();
+    assert_eq!(reasons[1..], [(Status::Running, "begun by a worker".into()), (Status::Idle, "finished".into())]);
+}
+
+#[tokio::test]
+async fn a_wish_to_rest_that_comes_first_changes_nothing_at_once() {
+    let world = World::at(Status::RunRequested).await;
+    world.pause().await.unwrap();
+    assert!(!world.begin_at_once().await);
+    assert_eq!(world.find_run(world.some_run().await).await.status, RunStatus::Queued);
+
+    world.run().await.unwrap();
+    assert!(world.begin_at_once().await);
+    world.pause().await.unwrap();
+    assert!(!world.finish_at_once().await);
+    assert_eq!(world.status().await, Status::PauseRequested);
+    assert_eq!(world.find_run(world.some_run().await).await.status, RunStatus::Running);
+    assert_eq!(world.live_jobs().await.len(), 1, "its job is not finished without it");
+}
+
+#[tokio::test]
+async fn a_job_that_was_given_to_another_worker_ends_nothing() {
+    let world = World::at(Status::RunRequested).await;
+    assert!(world.begin_at_once().await);
+    let job = world.hold_job().await.unwrap();
+    let late = HeldJob { worker: "frozen".to_owned(), ..job };
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    sqlx::query("update etl.etl_run_ranges set finished_at = now()").execute(&mut *connection).await.unwrap();
+    assert!(!execution::finish_at_once(&mut connection, &late, "genres", false).await.unwrap());
+    assert_eq!(world.status().await, Status::Running);
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_walked_or_has_a_late_writer_does_not_end_at_once() {
+    let world = World::at(Status::RunRequested).await;
+    assert!(world.begin_at_once().await);
+    let job = world.hold_job().await.unwrap();
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    assert!(!execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap(), "not walked");
+
+    let mut writer = world.db.admin().begin().await.unwrap();
+    sqlx::query("select 1").execute(&mut *writer).await.unwrap();
+    sqlx::query("update etl.etl_run_ranges set finished_at = now(), upper = (now() + interval '1 hour')::text")
+        .execute(&mut *connection)
+        .await
+        .unwrap();
+    assert!(!execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap(), "a late writer");
+    writer.rollback().await.unwrap();
+    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap());
+}
+
 // --- whatever is asked, in whatever order
 
 #[derive(Debug, Clone, Copy)]
@@ -831,7 +900,9 @@ enum Step {
     Mode,
     Enabled(bool),
     Claim,
+    ClaimAtOnce,
     Close,
+    CloseAtOnce,
     Fail,
     LoseJob,
 }
@@ -848,7 +919,9 @@ const STEPS: &[Step] = &[
     Step::Enabled(true),
     Step::Enabled(false),
     Step::Claim,
+    Step::ClaimAtOnce,
     Step::Close,
+    Step::CloseAtOnce,
     Step::Fail,
     Step::LoseJob,
 ];
@@ -870,6 +943,8 @@ impl World {
             Step::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
             Step::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
             Step::Claim => self.worker_step(&[(Status::RunRequested, Status::Running, RunStatus::Running)]).await,
+            Step::ClaimAtOnce => drop(self.begin_at_once().await),
+            Step::CloseAtOnce => drop(self.finish_at_once().await),
             Step::Close => {
                 self.worker_step(&[
                     (Status::PauseRequested, Status::Paused, RunStatus::Paused),
@@ -883,6 +958,42 @@ impl World {
                 lifecycle::recover(self.db.pool()).await.map_err(refused).unwrap();
             }
         }
+    }
+
+    /// Begins the run of the job that waits, or tries to.
+    async fn begin_at_once(&self) -> bool {
+        let Some(job) = self.hold_job().await else { return false };
+        let mut connection = self.db.pool().acquire().await.unwrap();
+        let Some(run) = runs::open(&mut connection, job.batch.run_id).await.unwrap() else { return false };
+        execution::begin_at_once(&mut connection, &job, &run, &runs::Start::default()).await.unwrap()
+    }
+
+    /// Ends the run of the live job, or tries to, as after its last page.
+    async fn finish_at_once(&self) -> bool {
+        let Some(job) = self.hold_job().await else { return false };
+        let mut connection = self.db.pool().acquire().await.unwrap();
+        sqlx::query("update etl.etl_run_ranges set finished_at = now() where run_id = $1")
+            .bind(job.batch.run_id)
+            .execute(&mut *connection)
+            .await
+            .unwrap();
+        execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap()
+    }
+
+    /// Takes the live job, as a worker does.
+    async fn hold_job(&self) -> Option<HeldJob> {
+        let worker = "insert into apalis.workers (id, worker_type, storage_name) values ('worker', 'batches', 'test')
+                      on conflict do nothing";
+        sqlx::query(worker).execute(self.db.pool()).await.unwrap();
+        let job: Option<(String, Vec<u8>)> = sqlx::query_as(
+            "update apalis.jobs set status = 'Running', lock_by = 'worker', lock_at = now()
+             where status in ('Pending', 'Queued', 'Running') returning id, job",
+        )
+        .fetch_optional(self.db.pool())
+        .await
+        .unwrap();
+        let (id, payload) = job?;
+        Some(HeldJob { id, batch: serde_json::from_slice(&payload).unwrap(), worker: "worker".to_owned() })
     }
 
     async fn some_run(&self) -> RunId {
