@@ -38,6 +38,11 @@ pub fn many() -> i64 {
     std::env::var("VITRINA_TEST_FILMS").map_or(2_000, |films| films.parse().expect("VITRINA_TEST_FILMS is a number"))
 }
 
+/// How long to wait for a run: longer for more films.
+fn patience() -> Duration {
+    Duration::from_secs(120 + many().unsigned_abs() / 500)
+}
+
 impl Films {
     /// A database with this many films; nothing where there is no node.
     pub async fn new(films: i64) -> Option<Self> {
@@ -117,8 +122,7 @@ impl Films {
 
     /// Waits for the end of a run, however it is.
     pub async fn ended(&self, run: RunId) -> Run {
-        let limit = Duration::from_secs(120 + many().unsigned_abs() / 500);
-        eventually_within(limit, "the end of the run", || async {
+        eventually_within(patience(), "the end of the run", || async {
             Some(self.world.find(run).await).filter(|run| run.status.is_final())
         })
         .await
@@ -143,7 +147,7 @@ impl Films {
 
     /// Waits until the run has written this many batches.
     pub async fn progresses(&self, run: RunId, batches: i64) {
-        eventually_within(Duration::from_secs(60), "progress", || async {
+        eventually_within(patience(), "progress", || async {
             let run = self.world.find(run).await;
             (run.batches >= batches || run.status.is_final()).then_some(())
         })
