@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Transitions read at once.
-const PAGE: i64 = 100;
+const PAGE: usize = 100;
 /// Transitions that a stream may begin with at most.
 const MOST_OF_THE_LOG: i64 = 10_000;
 /// A comment at least this often, so that proxies and clients see that the stream lives.
@@ -142,12 +142,12 @@ impl Feed {
         None
     }
 
-    /// Reads what comes after the cursor; nothing there means that the log is read to its end.
+    /// Reads what comes after the cursor; less than a page means that the log is read to its end.
     async fn turn_page(&mut self) -> Option<()> {
         self.wakeups.mark_unchanged();
         match self.read().await {
             Ok(page) => {
-                self.caught_up = page.is_empty();
+                self.caught_up = page.len() < PAGE;
                 self.page = page.into();
                 Some(())
             }
@@ -160,7 +160,7 @@ impl Feed {
 
     async fn read(&self) -> Result<Vec<Transition>, sqlx::Error> {
         let mut connection = self.app.db.acquire().await?;
-        transitions::after(&mut connection, self.cursor, self.pipeline, PAGE).await
+        transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await
     }
 
     /// Waits until the log may have grown or a run told of its progress; none when the process stops.
