@@ -30,8 +30,9 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
-/// Who holds which job need not survive a crash of the server: then nobody holds any.
-const CONTROL_SETTINGS: [(&str, &str); 1] = [("synchronous_commit", "off")];
+/// Who holds which job need not survive a crash of the server: then nobody holds any. And the fetch of a job, planned anew
+/// each time, would take twice as long.
+const CONTROL_SETTINGS: [(&str, &str); 2] = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan")];
 
 /// A worker, ready to run.
 pub struct Worker {

@@ -136,21 +136,21 @@ async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, debts: &runs:
 }
 
 /// Ends the run of a job in one statement, if it was walked to its end and nothing else is to be noted with it: neither
-/// a wish to rest, nor, where `by_clock`, a transaction that appeared behind the run's bound. Whether it did; if not,
-/// nothing was changed, and [`conclude`] decides.
+/// a wish to rest, nor, where `by_clock`, a transaction that appeared behind the run's bound. Returns what the run did; if
+/// something is in the way, nothing was changed, and [`conclude`] decides.
 pub async fn finish_at_once(
     connection: &mut PgConnection,
     job: &HeldJob,
     pipeline: &str,
     by_clock: bool,
-) -> Result<bool, LifecycleError> {
+) -> Result<Option<runs::Sum>, LifecycleError> {
     let transition = job.transition(pipeline, Status::Running, Command::Finish, FINISHED)?;
     let last = at_once::LastJob { id: &job.id, worker: &job.worker, by_clock };
-    let finished = at_once::finish(connection, &transition, last).await?;
-    if finished {
+    let sum = at_once::finish(connection, &transition, last).await?;
+    if sum.is_some() {
         tell(&transition);
     }
-    Ok(finished)
+    Ok(sum)
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.

@@ -7,7 +7,10 @@
 
 use sqlx::PgConnection;
 
-use super::{runs::Start, transitions::NewTransition};
+use super::{
+    runs::{Start, Sum},
+    transitions::NewTransition,
+};
 use crate::domain::{PipelineId, Position, RunId, Status};
 
 /// Begins a queued run, as `runs::begin` and `transitions::write` do. Whether everything was as expected.
@@ -69,13 +72,15 @@ pub(crate) struct LastJob<'a> {
     pub by_clock: bool,
 }
 
-/// Ends a run that was walked to its end, with the job of its last batch. Whether everything was as expected.
+/// Ends a run that was walked to its end, with the job of its last batch. Returns what it did if everything was as
+/// expected.
 pub(crate) async fn finish(
     connection: &mut PgConnection,
     transition: &NewTransition<'_>,
     job: LastJob<'_>,
-) -> sqlx::Result<bool> {
-    let finished = sqlx::query!(
+) -> sqlx::Result<Option<Sum>> {
+    sqlx::query_as!(
+        Sum,
         r#"
         with pipeline as materialized (
             select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
@@ -108,14 +113,19 @@ pub(crate) async fn finish(
             set status = 'SUCCESS', finished_at = now()
             from job
             where r.id = job.run_id
-            returning r.id
+            returning r.id, r.rows_read, r.rows_written, r.batches, r.attempts, r.finished_at - r.started_at as took
         ),
         changed as (
             update etl.etl_pipelines p set status = $5 from run where p.id = $1
+        ),
+        logged as (
+            insert into etl.etl_transitions
+                (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
+            select $1, $2, run.id, $4, $5, $6, $7, $8
+            from run
         )
-        insert into etl.etl_transitions
-            (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
-        select $1, $2, run.id, $4, $5, $6, $7, $8
+        select rows_read, rows_written, batches, attempts,
+               coalesce(extract(epoch from took), 0)::double precision as "seconds!"
         from run
         "#,
         transition.pipeline_id as PipelineId,
@@ -130,7 +140,6 @@ pub(crate) async fn finish(
         job.worker,
         job.by_clock,
     )
-    .execute(connection)
-    .await?;
-    Ok(finished.rows_affected() == 1)
+    .fetch_optional(connection)
+    .await
 }

@@ -28,9 +28,11 @@ pub struct Horizon {
     pub prepared: bool,
     /// Oldest and newest start of long readers that the horizon passes.
     pub passed: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    /// What the pipeline owes from before.
+    pub owed: Option<Reread>,
 }
 
-/// Looks at the open transactions of others.
+/// Looks at the open transactions of others, and at what the run's pipeline owes.
 ///
 /// A transaction without an id has only read so far, but may still write with its old `now()`: it counts, until it is
 /// older than `patience`; then the horizon passes it. Of a prepared transaction only the end of its work is known, so
@@ -63,8 +65,10 @@ pub async fn look(
                (select min(xact_start) from other) as oldest,
                exists (select from pg_prepared_xacts where database = current_database()) as "prepared!",
                (select min(xact_start) from other where passed and xact_start < b.upper) as passed_from,
-               (select max(xact_start) from other where passed and xact_start < b.upper) as passed_to
+               (select max(xact_start) from other where passed and xact_start < b.upper) as passed_to,
+               w.from_key as "owed_from?", w.once_past as "owed_until?"
         from bound b
+        left join etl.etl_rereads w on w.pipeline_id = (select pipeline_id from etl.etl_runs where id = $1)
         "#,
         run as RunId,
         checkpoint,
@@ -78,6 +82,7 @@ pub async fn look(
         oldest: row.oldest,
         prepared: row.prepared,
         passed: row.passed_from.zip(row.passed_to),
+        owed: row.owed_from.zip(row.owed_until).map(|(from_key, once_past)| Reread { from_key, once_past }),
     })
 }
 

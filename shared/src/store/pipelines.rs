@@ -90,6 +90,8 @@ pub struct Filter {
 }
 
 /// The id or the name to look for; neither for a name that no pipeline can have and the server could not read.
+///
+/// Statements say `coalesce`, not `or`, which would be planned anew for every request.
 fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
     match pipeline {
         PipelineRef::Id(id) => (Some(*id), None),
@@ -101,18 +103,27 @@ fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
 /// Reads one pipeline.
 pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
     let (id, name) = split(pipeline);
-    let row = select_pipelines!("where id = $1 or name = $2", id as Option<PipelineId>, name)
-        .fetch_optional(connection)
-        .await?;
+    let row = select_pipelines!(
+        "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))",
+        id as Option<PipelineId>,
+        name
+    )
+    .fetch_optional(connection)
+    .await?;
     Ok(row.map(Pipeline::from))
 }
 
 /// Reads one pipeline and locks its row until the transaction ends.
 pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
     let (id, name) = split(pipeline);
-    let row = select_pipelines!("where id = $1 or name = $2 for no key update of p", id as Option<PipelineId>, name)
-        .fetch_optional(tx)
-        .await?;
+    let row = select_pipelines!(
+        "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))
+         for no key update of p",
+        id as Option<PipelineId>,
+        name
+    )
+    .fetch_optional(tx)
+    .await?;
     Ok(row.map(Pipeline::from))
 }
 

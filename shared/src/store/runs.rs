@@ -209,6 +209,37 @@ pub async fn inputs(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Op
     Ok(inputs.map(|json| json.0))
 }
 
+/// What a run did, at its end.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    /// Rows that its query returned.
+    pub rows_read: i64,
+    /// Rows that it inserted or changed.
+    pub rows_written: i64,
+    /// Batches that it committed.
+    pub batches: i64,
+    /// Attempts that failed.
+    pub attempts: i32,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Reads what a run did.
+pub async fn sum(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Sum>> {
+    sqlx::query_as!(
+        Sum,
+        r#"
+        select rows_read, rows_written, batches, attempts,
+               coalesce(extract(epoch from finished_at - started_at), 0)::double precision as "seconds!"
+        from etl.etl_runs
+        where id = $1
+        "#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await
+}
+
 /// An unfinished run, as the worker that takes it up sees it.
 #[derive(Debug)]
 pub struct OpenRun {

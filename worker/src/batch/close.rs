@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use sqlx::{Acquire, PgConnection};
 use vitrina_shared::{
-    domain::{Run, RunStatus},
+    domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
     store::{
         self,
@@ -28,9 +28,10 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if wrote {
         store::flush(&mut connection).await?;
     }
-    if ends_at_once(&mut connection, job, plan).await? {
+    if let Some(sum) = end_at_once(&mut connection, job, plan).await? {
         observe_phase(plan, "close", begun.elapsed());
-        tell_the_end(env, &mut connection, job).await?;
+        env.forget_plan(job.batch.run_id);
+        summarize(sum);
         return Ok(Step::Finished);
     }
     let mut tx = connection.begin().await?;
@@ -57,26 +58,23 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     tx.commit().await?;
     observe_phase(plan, "close", begun.elapsed());
     if step == Step::Finished {
-        tell_the_end(env, &mut connection, job).await?;
+        env.forget_plan(job.batch.run_id);
+        runs::sum(&mut connection, job.batch.run_id).await?.map(summarize);
     }
     Ok(step)
 }
 
 /// Ends a run that has nothing left to do to its target, if nothing is in the way.
-async fn ends_at_once(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<bool, BatchError> {
+async fn end_at_once(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    plan: &Plan,
+) -> Result<Option<runs::Sum>, BatchError> {
     if plan.completion.is_some() {
-        return Ok(false);
+        return Ok(None);
     }
     let by_clock = plan.bound == Bound::Clock;
     Ok(execution::finish_at_once(connection, job, &plan.pipeline, by_clock).await?)
-}
-
-async fn tell_the_end(env: &Environment, connection: &mut PgConnection, job: &HeldJob) -> Result<(), BatchError> {
-    env.forget_plan(job.batch.run_id);
-    if let Some(run) = runs::find(connection, job.batch.run_id).await? {
-        summarize(&run);
-    }
-    Ok(())
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat.
@@ -128,28 +126,27 @@ async fn late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Re
 }
 
 /// One line at the end of every run, with advice where there is any.
-fn summarize(run: &Run) {
-    let seconds = run.started_at.zip(run.finished_at).map_or(0.0, |(start, end)| (end - start).as_seconds_f64());
+fn summarize(sum: runs::Sum) {
+    let runs::Sum { rows_read, rows_written, batches, attempts, seconds } = sum;
     tracing::info!(
-        rows_read = run.rows_read,
-        rows_written = run.rows_written,
-        batches = run.batches,
-        attempts = run.attempts,
+        rows_read,
+        rows_written,
+        batches,
+        attempts,
         duration_ms = seconds * 1000.0,
-        rows_per_second = if seconds > 0.0 { run.rows_read as f64 / seconds } else { 0.0 },
-        advice = advice(run, seconds),
+        rows_per_second = if seconds > 0.0 { rows_read as f64 / seconds } else { 0.0 },
+        advice = advice(sum),
         "run finished",
     );
 }
 
-fn advice(run: &Run, seconds: f64) -> Option<&'static str> {
-    let batches = run.batches.max(1) as f64;
-    let per_batch = seconds / batches;
-    if run.batches > 100 && per_batch < 0.02 {
+fn advice(sum: runs::Sum) -> Option<&'static str> {
+    let per_batch = sum.seconds / sum.batches.max(1) as f64;
+    if sum.batches > 100 && per_batch < 0.02 {
         Some("batches are very short: a larger batch_size would be faster")
     } else if per_batch > 1.0 {
         Some("batches take over a second: a smaller batch_size would pause and recover sooner")
-    } else if run.attempts > 0 {
+    } else if sum.attempts > 0 {
         Some("some attempts failed: see etl_runs.error for the last one")
     } else {
         None

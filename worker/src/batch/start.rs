@@ -68,7 +68,7 @@ async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> 
         .filter(|_| plan.lookback_seconds > 0)
         .map(|key| key - TimeDelta::seconds(plan.lookback_seconds.into()));
     let mut debts = Debts::default();
-    if let Some(owed) = horizon::reread(connection, run.pipeline_id).await?
+    if let Some(owed) = horizon.owed
         && !horizon.prepared
         && horizon.oldest.is_none_or(|oldest| oldest > owed.once_past)
     {
