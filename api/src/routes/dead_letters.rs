@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use salvo::{Depot, Request, oapi::endpoint, writing::Json};
 use vitrina_shared::{
     domain::{
-        ReportRequest, TargetName,
+        ReportRequest,
         report::{MAX_REPLAYED, Replay},
     },
     store::dead_letters,
@@ -66,9 +66,6 @@ pub async fn replay(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<
     }
     let ids = ids.map(|ids| BTreeSet::from_iter(ids).into_iter().collect());
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
-    if let Ok(TargetName::Index(_)) = pipeline.draft.final_target().0.parse() {
-        return Err(ApiError::invalid("", "this version replays rows of tables of `analytics` only"));
-    }
     if pipeline.status.has_unfinished_run() {
         let (name, status) = (&pipeline.draft.name, pipeline.status);
         let reason = format!("cannot replay rows of pipeline `{name}` while it is {status}: let its run end first");

@@ -82,15 +82,21 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
 
 /// What is known before a worker looks: the state may change meanwhile, so it looks again.
 fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
-    let (target, _) = pipeline.draft.final_target();
-    if let Ok(TargetName::Index(_)) = target.parse() {
-        return Err(ApiError::invalid("", "this version compares tables of `analytics` only"));
+    // Documents are made by the worker, after transforms; rows of a mart are compared where they are.
+    let is_index = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Index(_)));
+    let transformed = pipeline.draft.tasks.len() > 1 && !is_index;
+    if transformed && depth == Depth::Rows {
+        return Err(ApiError::invalid(
+            "depth",
+            "transforms change this pipeline's rows, and a run compares them as it writes: reset it (if it is incremental) \
+             and run it; counts and keys can be compared",
+        ));
     }
-    if pipeline.draft.tasks.len() > 1 && depth == Depth::Rows {
-        return Err(ApiError::invalid("depth", "transforms change this pipeline's rows: compare its counts or keys"));
-    }
-    if pipeline.draft.tasks.len() > 1 && repair != Repair::Nothing {
-        return Err(ApiError::invalid("repair", "transforms change this pipeline's rows: run it again to repair them"));
+    if transformed && repair != Repair::Nothing {
+        return Err(ApiError::invalid(
+            "repair",
+            "transforms change this pipeline's rows, and a run repairs them: reset it (if it is incremental) and run it",
+        ));
     }
     if repair != Repair::Nothing && pipeline.status.has_unfinished_run() {
         let (name, status) = (&pipeline.draft.name, pipeline.status);

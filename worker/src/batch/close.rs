@@ -59,7 +59,9 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     observe_phase(plan, "close", begun.elapsed());
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
-        runs::sum(&mut connection, job.batch.run_id).await?.map(summarize);
+        if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {
+            summarize(sum);
+        }
     }
     Ok(step)
 }
