@@ -182,3 +182,30 @@ async fn what_is_wrong_with_a_comparison_is_said_before_it_is_queued() {
     assert_eq!(api.count("select count(*) from etl.etl_reports").await, 0);
     expect(reconcile(), StatusCode::ACCEPTED).await;
 }
+
+fn masked(name: &str, target: &str) -> Value {
+    json!({
+        "name": name, "mode": "full", "target_table": target, "type": "RUST",
+        "tasks": [
+            {"order_index": 1, "task_type": "SQL", "body": "select id as genre_id, name, description, modified from content.genre"},
+            {"order_index": 2, "task_type": "RUST", "body": "mask", "options": {"columns": ["description"]}},
+        ],
+    })
+}
+
+#[tokio::test]
+async fn transforms_keep_the_rows_of_a_mart_from_being_compared_but_not_those_of_an_index() {
+    let api = Api::start().await;
+    expect(api.post("/targets").json(&json!({"target": "es:genres", "key": ["genre_id"]})), StatusCode::CREATED).await;
+    api.create(&masked("mart", "analytics.genre_dim")).await;
+    api.create(&masked("index", "es:genres")).await;
+    let rows = json!({"depth": "rows", "repair": true});
+    let problem = expect_problem(api.post("/pipelines/mart/reconcile?wait=0").json(&rows), 422, "invalid").await;
+    assert!(messages(&problem, "depth").concat().contains("reset it"), "{problem}");
+    let keys = json!({"depth": "keys", "repair": true});
+    let problem = expect_problem(api.post("/pipelines/mart/reconcile?wait=0").json(&keys), 422, "invalid").await;
+    assert!(messages(&problem, "repair").concat().contains("a run repairs them"), "{problem}");
+
+    expect(api.post("/pipelines/index/reconcile?wait=0").json(&rows), StatusCode::ACCEPTED).await;
+    expect(api.post("/pipelines/index/dead-letters/replay?wait=0"), StatusCode::ACCEPTED).await;
+}
