@@ -67,7 +67,9 @@ impl Load {
         let end = Instant::now() + Duration::from_secs(seconds);
         let pool = Arc::new(world.strangers(20));
         let mut reader = pool.begin().await.unwrap();
-        sqlx::raw_sql("select count(*) from content.log").execute(&mut *reader).await.unwrap();
+        // It stays open for as long as the load does.
+        execute(&mut reader, "set local idle_in_transaction_session_timeout = 0").await;
+        execute(&mut reader, "select count(*) from content.log").await;
         let mut writers = JoinSet::new();
         for number in 0..WRITERS {
             writers.spawn(write_until(end, number, pool.clone(), self.touch));
