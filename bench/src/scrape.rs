@@ -35,7 +35,8 @@ const HISTORY: &[&str] = &[
     "insert into etl.etl_run_totals (pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, batches,
                                      attempts, seconds, durations, last_finished_at, last_requested_at, last_started_at,
                                      gaps)
-     select p.id, p.mode, 'postgres', ended.status, 70, 70000, 70000, 0, 700, 0, 4200, etl.count_duration(60), now(), now(),
+     select p.id, p.mode, 'postgres', ended.status, 70, 70000, 70000, 0, 700, 0, 4200,
+            array_fill(4::bigint, array[cardinality(etl.run_duration_bounds()) + 1]), now(), now(),
             now(), array_fill(3600::double precision, array[8])
      from etl.etl_pipelines p, unnest(array['SUCCESS', 'FAILED', 'CANCELLED']) as ended (status)
      where p.name like 'scraped%'",
