@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
-    database,
+    database::{self, BY_KEY},
     guard::SourceSchemas,
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
@@ -57,6 +57,7 @@ impl App {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
         // What a request waits for must not go on for long when nobody waits any more.
         let timeout = format!("{}ms", (config.request_timeout + Duration::from_secs(1)).as_millis());
+        let limit = ("statement_timeout", timeout.as_str());
         let few = DatabaseConfig { url: database.url.clone(), max_connections: DESCRIBING_CONNECTIONS };
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
@@ -64,8 +65,8 @@ impl App {
         let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
         Self {
-            db: database::pool_with(database, "vitrina-api", &[("statement_timeout", timeout.clone())]),
-            describing: database::pool_with(&few, "vitrina-api-describing", &[("statement_timeout", timeout)]),
+            db: database::pool_with(database, "vitrina-api", &[limit, BY_KEY[0], BY_KEY[1]]),
+            describing: database::pool_with(&few, "vitrina-api-describing", &[limit]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,

@@ -15,14 +15,18 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// For how long a connection is used again without asking whether it is still there.
 const TRUSTED: Duration = Duration::from_secs(1);
 
+/// For sessions that look up Vitrina's own rows, always by their keys. A plan made while a table was small must not scan it
+/// when it has grown, and is as good for the next key as for this one.
+pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
+
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     pool_with(config, application, &[])
 }
 
 /// Such a pool, whose sessions have further settings.
-pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[(&str, String)]) -> PgPool {
-    let session = session(config.url.connect_options(), application).options(settings.iter().cloned());
+pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[(&str, &str)]) -> PgPool {
+    let session = session(config.url.connect_options(), application).options(settings.iter().copied());
     PgPoolOptions::new()
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)

@@ -16,11 +16,17 @@ use crate::{
         error_class::without_values,
     },
     jobs::EnqueueError,
-    store::{self, horizon, pipelines, runs, state, transitions},
+    store::{
+        self, horizon, pipelines, runs, state,
+        transitions::{self, NewTransition},
+    },
 };
 
 pub use execution::give_up;
 pub use recovery::recover;
+
+/// Why a pipeline is to run.
+const RUN_REQUESTED: &str = "run requested";
 
 /// Who wants something, and the request it came with.
 #[derive(Debug, Clone, Copy)]
@@ -101,11 +107,36 @@ pub async fn request_run(
     cause: Cause<'_>,
 ) -> Result<RequestedRun, LifecycleError> {
     let mut connection = db.acquire().await?;
-    let mut tx = connection.begin().await?;
-    let requested = request(&mut tx, pipeline, idempotency_key, cause).await?;
-    tx.commit().await?;
+    let at_once = match idempotency_key {
+        None => request_at_once(&mut connection, pipeline, cause).await?,
+        Some(_) => None,
+    };
+    let requested = match at_once {
+        Some(requested) => requested,
+        None => {
+            let mut tx = connection.begin().await?;
+            let requested = request(&mut tx, pipeline, idempotency_key, cause).await?;
+            tx.commit().await?;
+            requested
+        }
+    };
     store::flush(&mut connection).await?;
     Ok(requested)
+}
+
+/// Requests a new run without holding a lock over round trips, as nearly every request can. If anything else is to be
+/// done, or somebody does something to the pipeline meanwhile, nothing was changed, and [`request`] finds out.
+async fn request_at_once(
+    connection: &mut PgConnection,
+    pipeline: &PipelineRef,
+    cause: Cause<'_>,
+) -> Result<Option<RequestedRun>, LifecycleError> {
+    let Some((pipeline, seen)) = pipelines::look(connection, pipeline).await? else { return Ok(None) };
+    if !pipeline.draft.enabled || !matches!(pipeline.status, Status::Idle | Status::Failed) {
+        return Ok(None);
+    }
+    let run = enqueue::request_at_once(connection, &pipeline, &seen, RUN_REQUESTED, cause).await?;
+    Ok(run.map(|run| RequestedRun { run, status: Status::RunRequested, already_active: false }))
 }
 
 async fn request(
@@ -131,7 +162,7 @@ async fn request(
     let status = match pipeline.status {
         under_way @ (Status::RunRequested | Status::Running) => under_way,
         Status::Idle | Status::Failed => {
-            change(tx, &pipeline, Command::RequestRun, Some(run.id), "run requested", cause).await?
+            change(tx, &pipeline, Command::RequestRun, Some(run.id), RUN_REQUESTED, cause).await?
         }
         Status::Paused => change(tx, &pipeline, Command::RequestRun, Some(run.id), "resumed", cause).await?,
         Status::PauseRequested => {
@@ -256,24 +287,34 @@ async fn change(
     reason: &str,
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
-    let to = pipeline.status.apply(command)?;
-    let transition = transitions::NewTransition {
+    let transition = transition(pipeline, command, run_id, reason, cause)?;
+    transitions::write(tx, &transition).await?;
+    tell(&transition);
+    Ok(transition.to)
+}
+
+/// The change of status that a command makes, if the domain allows it.
+fn transition<'a>(
+    pipeline: &'a Pipeline,
+    command: Command,
+    run_id: Option<RunId>,
+    reason: &'a str,
+    cause: Cause<'a>,
+) -> Result<NewTransition<'a>, IllegalTransition> {
+    Ok(NewTransition {
         pipeline_id: pipeline.id,
         pipeline: &pipeline.draft.name,
         run_id,
         from: pipeline.status,
-        to,
+        to: pipeline.status.apply(command)?,
         actor: cause.actor,
         reason,
         correlation_id: Some(cause.correlation_id),
-    };
-    transitions::write(tx, &transition).await?;
-    tell(&transition);
-    Ok(to)
+    })
 }
 
 /// One line for every change of a status.
-fn tell(transition: &transitions::NewTransition<'_>) {
+fn tell(transition: &NewTransition<'_>) {
     tracing::info!(
         pipeline = transition.pipeline,
         pipeline_id = %transition.pipeline_id,

@@ -647,7 +647,7 @@ async fn a_request_that_fails_at_its_last_statement_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_request_that_its_client_gave_up_leaves_nothing() {
+async fn a_request_that_its_client_gave_up_is_done_as_a_whole_or_not_at_all() {
     let world = World::new().await;
     let mut blocker = world.db.admin().begin().await.unwrap();
     sqlx::query("lock table etl.etl_transitions in share mode").execute(&mut *blocker).await.unwrap();
@@ -655,9 +655,10 @@ async fn a_request_that_its_client_gave_up_leaves_nothing() {
     timeout(Duration::from_millis(300), world.run()).await.expect_err("the log is locked");
     blocker.rollback().await.unwrap();
 
-    // The next request waits for the row's lock, and so for the end of the first one.
-    assert!(!within(world.run()).await.unwrap().already_active);
+    // Which of the two the server takes first is its own affair.
+    assert_eq!(within(world.run()).await.unwrap().status, Status::RunRequested);
     assert_eq!(world.counts().await, (1, 1, 1));
+    assert_eq!(world.live_jobs().await.len(), 1);
 }
 
 // --- at once
@@ -676,6 +677,33 @@ async fn fifty_run_requests_at_once_end_in_one_run_one_job_and_one_transition() 
     let runs: HashSet<RunId> = answers.iter().map(|answer| answer.run.id).collect();
     assert_eq!(runs.len(), 1);
     assert_eq!(answers.iter().filter(|answer| !answer.already_active).count(), 1);
+    assert_eq!(world.counts().await, (1, 1, 1));
+}
+
+/// What a request looked at before it wrote may be gone when it writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_waited_for_a_reset_begins_at_the_beginning() {
+    let world = World::new().await;
+    world.checkpoint(RunId::generate(), "9", "9").await;
+    let mut reset = world.db.pool().begin().await.unwrap();
+    sqlx::raw_sql("update etl.etl_pipelines set status = 'IDLE'; delete from etl.etl_state")
+        .execute(&mut *reset)
+        .await
+        .unwrap();
+
+    let (db, pipeline) = (world.db.pool().clone(), world.pipeline());
+    let request = tokio::spawn(async move { lifecycle::request_run(&db, &pipeline, None, ANNA).await });
+    let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    within(async {
+        while world.count(waits).await == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    reset.commit().await.unwrap();
+
+    assert_eq!(within(request).await.unwrap().unwrap().run.checkpoint_from, None);
+    assert_eq!(world.live_jobs().await.pop().unwrap().after, None);
     assert_eq!(world.counts().await, (1, 1, 1));
 }
 

@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
-    database,
+    database::{self, BY_KEY},
     guard::SourceSchemas,
     metrics, migrate, notify, store,
     store::queue::JOBS_CHANNEL,
@@ -30,9 +30,11 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
-/// Who holds which job need not survive a crash of the server: then nobody holds any. And the fetch of a job, planned anew
-/// each time, would take twice as long.
-const CONTROL_SETTINGS: [(&str, &str); 2] = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan")];
+/// The sessions of batches look up Vitrina's rows; the query of a page is executed by a function that says otherwise.
+const BATCH_SETTINGS: [(&str, &str); 4] = [BATCH_LIMITS[0], BATCH_LIMITS[1], BY_KEY[0], BY_KEY[1]];
+
+/// Who holds which job need not survive a crash of the server: then nobody holds any.
+const CONTROL_SETTINGS: [(&str, &str); 3] = [("synchronous_commit", "off"), BY_KEY[0], BY_KEY[1]];
 
 /// A worker, ready to run.
 pub struct Worker {
@@ -58,21 +60,13 @@ impl Worker {
         };
         Self {
             connections: Connections {
-                batches: database::pool_with(
-                    &sized(config.concurrency + 2),
-                    "vitrina-worker",
-                    &BATCH_LIMITS.map(owned),
-                ),
-                reading: database::pool_with(
-                    &sized(config.concurrency),
-                    "vitrina-worker-reading",
-                    &BATCH_LIMITS.map(owned),
-                ),
-                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS.map(owned)),
-                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS.map(owned)),
+                batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_SETTINGS),
+                reading: database::pool_with(&sized(config.concurrency), "vitrina-worker-reading", &BATCH_LIMITS),
+                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS),
+                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS),
                 elasticsearch: Client::new(&config.elasticsearch),
             },
-            control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS.map(owned)),
+            control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
             config,
@@ -183,10 +177,6 @@ impl Worker {
             tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
         }
     }
-}
-
-fn owned((name, value): (&'static str, &str)) -> (&'static str, String) {
-    (name, value.to_owned())
 }
 
 /// Passes wake-ups on, so that timers can wake the queue too.

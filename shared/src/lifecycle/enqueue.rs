@@ -2,11 +2,11 @@
 
 use sqlx::PgConnection;
 
-use super::{Cause, LifecycleError};
+use super::{Cause, LifecycleError, tell, transition};
 use crate::{
-    domain::{Checkpoint, Mode, Pipeline, PipelineDraft, Position, Run, RunId, RunStatus, Trigger},
+    domain::{Checkpoint, Command, Mode, Pipeline, PipelineDraft, Position, Run, RunId, RunStatus, Trigger},
     jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, trace_context},
-    store::{runs, state},
+    store::{pipelines::Edition, runs, state},
 };
 
 /// The unfinished run of the pipeline, or a new one; in either case every open range of it has a live job.
@@ -44,7 +44,40 @@ pub(super) async fn new_run(
     trigger: Trigger,
     cause: Cause<'_>,
 ) -> Result<Run, LifecycleError> {
-    let id = RunId::generate();
+    let (id, job_id) = (RunId::generate(), jobs::new_id());
+    let run = prepare(pipeline, id, &job_id, inputs, from, trigger, cause)?;
+    let requested_at = runs::insert(tx, &run).await?;
+    Ok(Run::queued(id, pipeline, inputs.mode, trigger, requested_at, from.cloned()))
+}
+
+/// Requests a run of a pipeline that is not locked, in one statement, if the pipeline is still as it was seen and has no
+/// unfinished run. If not, nothing was changed.
+pub(super) async fn request_at_once(
+    connection: &mut PgConnection,
+    pipeline: &Pipeline,
+    seen: &Edition,
+    reason: &str,
+    cause: Cause<'_>,
+) -> Result<Option<Run>, LifecycleError> {
+    let from = first_checkpoint(connection, pipeline).await?;
+    let (id, job_id) = (RunId::generate(), jobs::new_id());
+    let run = prepare(pipeline, id, &job_id, &pipeline.draft, from.as_ref(), Trigger::Api, cause)?;
+    let transition = transition(pipeline, Command::RequestRun, Some(id), reason, cause)?;
+    let Some(requested_at) = runs::request(connection, &run, &transition, seen).await? else { return Ok(None) };
+    tell(&transition);
+    Ok(Some(Run::queued(id, pipeline, pipeline.draft.mode, Trigger::Api, requested_at, from)))
+}
+
+/// A run about to be queued, with the job of its first batch.
+fn prepare<'a>(
+    pipeline: &Pipeline,
+    id: RunId,
+    job_id: &'a str,
+    inputs: &'a PipelineDraft,
+    from: Option<&'a Checkpoint>,
+    trigger: Trigger,
+    cause: Cause<'a>,
+) -> Result<runs::NewRun<'a>, EnqueueError> {
     let job = BatchJob {
         pipeline_id: pipeline.id,
         run_id: id,
@@ -56,8 +89,8 @@ pub(super) async fn new_run(
         correlation_id: cause.correlation_id.to_owned(),
         traceparent: trace_context::current(),
     };
-    let job_id = jobs::new_id();
-    let run = runs::NewRun {
+    let payload = serde_json::to_value(&job)?;
+    Ok(runs::NewRun {
         id,
         pipeline_id: pipeline.id,
         trigger,
@@ -65,15 +98,8 @@ pub(super) async fn new_run(
         correlation_id: cause.correlation_id,
         inputs,
         from,
-        job: runs::NewJob {
-            id: &job_id,
-            queue: BATCH_QUEUE,
-            payload: serde_json::to_value(&job).map_err(EnqueueError::from)?,
-            max_attempts: MAX_RESCUES.into(),
-        },
-    };
-    let requested_at = runs::insert(tx, &run).await?;
-    Ok(Run::queued(id, pipeline, inputs.mode, trigger, requested_at, from.cloned()))
+        job: runs::NewJob { id: job_id, queue: BATCH_QUEUE, payload, max_attempts: MAX_RESCUES.into() },
+    })
 }
 
 /// Gives a job to every open range of the run that has none. Returns how many.

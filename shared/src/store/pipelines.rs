@@ -10,6 +10,7 @@ use super::tasks;
 
 /// A row with its tasks.
 struct Row {
+    edition: Edition,
     id: PipelineId,
     name: String,
     description: String,
@@ -28,6 +29,11 @@ struct Row {
     updated_at: DateTime<Utc>,
     tasks: Json<Vec<Task>>,
 }
+
+/// Which edition of a row was read: every change of the row, whatever it changes, makes another.
+#[derive(Debug, Default, sqlx::Type)]
+#[sqlx(transparent)]
+pub(crate) struct Edition(String);
 
 impl From<Row> for Pipeline {
     fn from(row: Row) -> Self {
@@ -61,7 +67,7 @@ macro_rules! select_pipelines {
         sqlx::query_as!(
             Row,
             r#"
-            select id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
+            select p.xmin::text as "edition!: Edition", id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
                    source_query, target_table, batch_size, incremental_key, incremental_id_key, enabled,
                    status as "status: Status", options as "options: Json<PipelineOptions>", version,
                    created_at, updated_at,
@@ -102,6 +108,14 @@ fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
 
 /// Reads one pipeline.
 pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
+    Ok(look(connection, pipeline).await?.map(|(pipeline, _)| pipeline))
+}
+
+/// Reads one pipeline, and which edition of it that is.
+pub(crate) async fn look(
+    connection: &mut PgConnection,
+    pipeline: &PipelineRef,
+) -> sqlx::Result<Option<(Pipeline, Edition)>> {
     let (id, name) = split(pipeline);
     let row = select_pipelines!(
         "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))",
@@ -110,7 +124,10 @@ pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx
     )
     .fetch_optional(connection)
     .await?;
-    Ok(row.map(Pipeline::from))
+    Ok(row.map(|mut row| {
+        let edition = std::mem::take(&mut row.edition);
+        (row.into(), edition)
+    }))
 }
 
 /// Reads one pipeline and locks its row until the transaction ends.

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
 
-use super::horizon::Reread;
+use super::{horizon::Reread, pipelines::Edition, transitions::NewTransition};
 use crate::domain::{
-    Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger,
+    Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Status, Trigger,
 };
 
 /// Every read of runs is this statement with an end of its own.
@@ -156,12 +156,41 @@ pub struct NewJob<'a> {
 /// Inserts a queued run with its one range, which begins at the run's checkpoint, and the range's first job. Returns when
 /// it was requested.
 pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<DateTime<Utc>> {
+    insert_with(tx, run, None).await?.ok_or(sqlx::Error::RowNotFound)
+}
+
+/// Inserts a queued run as [`insert`] does, with the change of status that asks for it, if the pipeline's row is still the
+/// edition that was seen and has no unfinished run. If not, nothing was changed.
+pub(crate) async fn request(
+    connection: &mut PgConnection,
+    run: &NewRun<'_>,
+    transition: &NewTransition<'_>,
+    seen: &Edition,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    insert_with(connection, run, Some((transition, seen))).await
+}
+
+async fn insert_with(
+    connection: &mut PgConnection,
+    run: &NewRun<'_>,
+    change: Option<(&NewTransition<'_>, &Edition)>,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    let transition = change.map(|(transition, _)| transition);
     sqlx::query_scalar!(
         r#"
-        with run as (
+        with pipeline as materialized (
+            select p.id
+            from etl.etl_pipelines p
+            where p.id = $2
+              and ($14::text is null or (p.xmin::text = $14 and not exists (
+                  select from etl.etl_runs r where r.pipeline_id = $2 and r.status in ('QUEUED', 'RUNNING', 'PAUSED'))))
+            for no key update
+        ),
+        run as (
             insert into etl.etl_runs
                 (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs, checkpoint_from)
-            values ($1, $2, $3, $4, $5, $6, $7, $8)
+            select $1, pipeline.id, $3, $4, $5, $6, $7, $8
+            from pipeline
             returning id, requested_at
         ),
         range as (
@@ -177,6 +206,16 @@ pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<Dat
                        (extract(epoch from clock_timestamp()) * 1000000)::bigint))::text, 'UTF8'),
                    'Pending', 0, $13, now() - interval '1 second', 0
             from run
+        ),
+        changed as (
+            update etl.etl_pipelines p set status = $16 from run where p.id = $2 and $16::text is not null
+        ),
+        logged as (
+            insert into etl.etl_transitions
+                (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
+            select $2, $17, run.id, $15, $16, $5, $18, $6
+            from run
+            where $16 is not null
         )
         select requested_at from run
         "#,
@@ -193,8 +232,13 @@ pub async fn insert(tx: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<Dat
         run.job.queue,
         run.job.payload,
         run.job.max_attempts,
+        change.map(|(_, seen)| seen) as Option<&Edition>,
+        transition.map(|transition| transition.from) as Option<Status>,
+        transition.map(|transition| transition.to) as Option<Status>,
+        transition.map(|transition| transition.pipeline),
+        transition.map(|transition| transition.reason),
     )
-    .fetch_one(tx)
+    .fetch_optional(connection)
     .await
 }
 
