@@ -12,6 +12,7 @@ mod open;
 mod plan;
 mod pushdown;
 mod reader;
+mod reading;
 mod start;
 mod stream;
 mod streaming;

@@ -1,83 +1,112 @@
-//! Reads a page in a task of its own, so that its rows come while the page before is still being written.
+//! Pages on their way into an index, each in a task of its own: one is read, and made into requests, while the last
+//! requests of the one before are under way.
 //!
-//! Only what was committed moves a checkpoint: a page that was read ahead and is not the one asked for next is forgotten.
-//! A few blocks of rows wait here, the others with the server, so that memory does not grow with the page.
+//! Only what was committed moves a checkpoint: a page that was begun ahead and is not the one asked for next is forgotten.
+//! The same key may come in both, with newer values in the second. So a page waits for its turn before it sends anything,
+//! except to an index that is being built: that gets each key once, and nobody sees it.
 
-use futures_util::{Stream, TryStreamExt, stream};
-use sqlx::{Connection, PgPool};
-use tokio::sync::mpsc;
+use std::sync::Arc;
+
+use sqlx::PgPool;
+use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
+use vitrina_shared::domain::transform::Transform;
 
-use super::reader::{self, Item, PageQuery};
+use super::{
+    reader::{self, Handling, PageQuery, Remains},
+    reading,
+    streaming::PageEnd,
+};
+use crate::{
+    error::BatchError,
+    sink::elasticsearch::{IndexSink, PageWritten},
+};
 
-/// A block is passed on once it has this many bytes.
-const BLOCK_BYTES: usize = 64 * 1024;
-/// Blocks that wait to be taken.
-const BLOCKS: usize = 2;
-
-/// The page that is being read, if any. Dropping it ends the reading.
+/// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
 #[derive(Debug, Default)]
-pub struct Ahead(Option<Coming>);
-
-#[derive(Debug)]
-struct Coming {
-    query: PageQuery,
-    blocks: mpsc::Receiver<Block>,
-    _task: AbortOnDropHandle<()>,
-}
-
-/// Items that are passed on together, or why there are no more.
-type Block = sqlx::Result<Vec<Item>>;
+pub struct Ahead(Option<Page>);
 
 impl Ahead {
-    /// Begins to read a page.
-    pub fn begin(&mut self, pool: &PgPool, query: PageQuery) {
-        self.0 = Some(Coming::begin(pool, query));
+    /// Keeps a page that was begun.
+    pub fn keep(&mut self, page: Page) {
+        self.0 = Some(page);
     }
 
-    /// The items of a page: of the one that is being read, if it is this one.
-    pub fn take(&mut self, pool: &PgPool, query: PageQuery) -> impl Stream<Item = sqlx::Result<Item>> + use<> {
-        let coming = self.0.take().filter(|coming| coming.query == query);
-        tracing::trace!(ahead = coming.is_some(), "a page is taken");
-        let coming = coming.unwrap_or_else(|| Coming::begin(pool, query));
-        let blocks = stream::unfold(coming, |mut coming| async { Some((coming.blocks.recv().await?, coming)) });
-        blocks.map_ok(|items| stream::iter(items.into_iter().map(Ok))).try_flatten()
+    /// The page of this query, if that was begun.
+    pub fn take(&mut self, query: &PageQuery) -> Option<Page> {
+        let page = self.0.take().filter(|page| page.query == *query);
+        tracing::trace!(ahead = page.is_some(), "a page is taken");
+        page
     }
 }
 
-impl Coming {
-    fn begin(pool: &PgPool, query: PageQuery) -> Self {
-        let (sender, blocks) = mpsc::channel(BLOCKS);
-        let task = tokio::spawn(read(pool.clone(), query.clone(), sender).in_current_span());
-        Self { query, blocks, _task: AbortOnDropHandle::new(task) }
+/// What the pages of a run are written with.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    /// Where they are read.
+    pub reading: PgPool,
+    /// Where they go.
+    pub sink: Arc<IndexSink>,
+    /// What changes their rows.
+    pub transforms: Arc<[Box<dyn Transform>]>,
+    /// How many rows of a page may be put aside; none where the first one ends it.
+    pub rejects_allowed: Option<u64>,
+}
+
+/// A page on its way.
+#[derive(Debug)]
+pub struct Page {
+    query: PageQuery,
+    turn: oneshot::Sender<()>,
+    end: oneshot::Receiver<PageEnd>,
+    written: AbortOnDropHandle<Result<PageWritten, BatchError>>,
+}
+
+impl Pages {
+    /// Begins a page.
+    pub fn begin(self, query: PageQuery) -> Page {
+        let (turn, its_turn) = oneshot::channel();
+        let (all_sent, end) = oneshot::channel();
+        let task = tokio::spawn(self.write(query.clone(), its_turn, all_sent).in_current_span());
+        Page { query, turn, end, written: AbortOnDropHandle::new(task) }
+    }
+
+    async fn write(
+        self,
+        query: PageQuery,
+        its_turn: oneshot::Receiver<()>,
+        all_sent: oneshot::Sender<PageEnd>,
+    ) -> Result<PageWritten, BatchError> {
+        let mut remains = Remains::default();
+        let items = reading::begin(&self.reading, query.clone());
+        let mut writing = self.sink.begin_page(query.page_size, self.rejects_allowed.unwrap_or(0), its_turn).await?;
+        let handling = Handling { transforms: &self.transforms, rejects_allowed: self.rejects_allowed };
+        writing.take(reader::rows(items, handling, &mut remains)).await?;
+        // Whoever wanted to know may be gone.
+        let _ = all_sent.send(remains.whole()?);
+        let mut written = writing.finish().await?;
+        written.rejected.splice(0..0, remains.rejected);
+        Ok(written)
     }
 }
 
-async fn read(pool: PgPool, query: PageQuery, blocks: mpsc::Sender<Block>) {
-    let last = read_all_but_the_last(&pool, &query, &blocks).await;
-    // Whoever wanted it may be gone.
-    let _ = blocks.send(last).await;
+impl Page {
+    /// Lets the page go out, and waits until all of it has. `None` where it failed before: [`Page::finish`] says why.
+    pub async fn send(self) -> (Option<PageEnd>, Sent) {
+        // Where it did not wait, nobody hears this.
+        let _ = self.turn.send(());
+        (self.end.await.ok(), Sent(self.written))
+    }
 }
 
-/// Passes blocks on as they fill. The last one comes back after the connection was given back.
-async fn read_all_but_the_last(pool: &PgPool, query: &PageQuery, blocks: &mpsc::Sender<Block>) -> Block {
-    let mut connection = pool.acquire().await?;
-    let mut snapshot = connection.begin_with("begin read only").await?;
-    let (mut block, mut bytes) = (Vec::new(), 0);
-    {
-        let mut items = std::pin::pin!(reader::items(&mut snapshot, query));
-        while let Some(item) = items.try_next().await? {
-            bytes += item.bytes();
-            block.push(item);
-            if bytes >= BLOCK_BYTES {
-                bytes = 0;
-                if blocks.send(Ok(std::mem::take(&mut block))).await.is_err() {
-                    break;
-                }
-            }
-        }
+/// A page whose requests are all under way.
+#[derive(Debug)]
+pub struct Sent(AbortOnDropHandle<Result<PageWritten, BatchError>>);
+
+impl Sent {
+    /// Waits until all of it is durable, or rejected by name.
+    pub async fn finish(self) -> Result<PageWritten, BatchError> {
+        self.0.await.unwrap_or_else(|_| Err(BatchError::fatal("the page panicked; the log has the place")))
     }
-    snapshot.rollback().await?;
-    Ok(block)
 }

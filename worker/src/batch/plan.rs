@@ -1,5 +1,7 @@
 //! What a run reads and writes: made once from the run's inputs, checked like a new pipeline.
 
+use std::sync::Arc;
+
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
@@ -219,13 +221,13 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>) -> R
     let rejects_allowed = inputs.options.rejects_allowed();
     let stream = |sink| Stream {
         read: page.read(),
-        transforms: transform::configured(&inputs.tasks),
+        transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
         rejects_allowed,
         sink,
     };
     if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(Box::new(index))));
+        return Route::Stream(stream(Sink::Index(Arc::new(index))));
     }
     let stream = || stream(Sink::Postgres(page.merge()));
     if inputs.tasks.len() > 1 {

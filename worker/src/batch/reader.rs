@@ -1,7 +1,7 @@
 //! Reads a page row by row and takes it through the plan's transforms.
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection, Row as _, postgres::PgRow};
 use vitrina_shared::domain::{
     ErrorClass, Position,
     transform::{Document, Transform},
@@ -40,14 +40,20 @@ pub struct Handling<'a> {
 /// What is known of a page once all its rows were read.
 #[derive(Debug, Default)]
 pub struct Remains {
-    /// What the reader said of the page.
-    pub end: Option<PageEnd>,
+    end: Option<PageEnd>,
     /// Rows that a transform refused.
     pub rejected: Vec<Rejected>,
 }
 
+impl Remains {
+    /// What the reader said of the page.
+    pub fn whole(&mut self) -> Result<PageEnd, BatchError> {
+        self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
+    }
+}
+
 /// A row of the page or, without a `doc`, what is to be said of the page.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug)]
 pub struct Item {
     key: Option<Vec<Option<String>>>,
     version: Option<i64>,
@@ -55,6 +61,18 @@ pub struct Item {
     rows_read: Option<i64>,
     last: Option<Position>,
     more: Option<bool>,
+}
+
+/// By position: there are very many of them, and most have a `doc` and nothing else to say.
+impl FromRow<'_, PgRow> for Item {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let (key, version) = (row.try_get(0)?, row.try_get(1)?);
+        let doc: Option<String> = row.try_get(2)?;
+        if doc.is_some() {
+            return Ok(Self { key, version, doc, rows_read: None, last: None, more: None });
+        }
+        Ok(Self { key, version, doc, rows_read: row.try_get(3)?, last: row.try_get(4)?, more: row.try_get(5)? })
+    }
 }
 
 impl Item {

@@ -3,6 +3,8 @@
 //! A mart is written in the transaction of the commit, so that all of it happened or none. A sink elsewhere is written
 //! before: a crash in between repeats the batch onto the same keys.
 
+use std::sync::Arc;
+
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{ErrorClass, Position, transform::Transform},
@@ -14,14 +16,18 @@ use vitrina_shared::{
 };
 
 use super::{
-    ahead::Ahead,
+    ahead::{Ahead, Pages},
     reader::{self, Handling, PageQuery, Remains},
     streaming::{Merge, PageEnd},
 };
 use crate::{
     environment::Environment,
     error::BatchError,
-    sink::{Rejected, elasticsearch::IndexSink, postgres},
+    sink::{
+        Rejected,
+        elasticsearch::{IndexSink, PageWritten},
+        postgres,
+    },
 };
 
 /// How a run's rows are streamed.
@@ -30,7 +36,7 @@ pub struct Stream {
     /// The statement that reads a page.
     pub read: String,
     /// What changes its rows.
-    pub transforms: Vec<Box<dyn Transform>>,
+    pub transforms: Arc<[Box<dyn Transform>]>,
     /// The key columns of the target.
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
@@ -45,7 +51,7 @@ pub enum Sink {
     /// A mart.
     Postgres(Merge),
     /// An index.
-    Index(Box<IndexSink>),
+    Index(Arc<IndexSink>),
 }
 
 /// What a streamed batch did.
@@ -107,7 +113,7 @@ impl Batch<'_> {
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
-        let end = self.end(&mut remains)?;
+        let end = remains.whole()?;
         let statement = match self.allowed {
             None => merge.all(&end),
             Some(allowed) => {
@@ -123,30 +129,33 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is read while the last
-    /// requests of this one are under way. It is not written before all of this one is: it may have newer rows of the same
-    /// keys.
+    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is begun while the last
+    /// requests of this one are under way.
     async fn write_index(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        index: &IndexSink,
+        index: &Arc<IndexSink>,
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
-        let mut remains = Remains::default();
-        let items = ahead.take(&env.reading, self.query(self.page.after.clone()));
-        let mut writing = index.begin_page(self.call.page_size, self.allowed.unwrap_or(0)).await?;
-        writing.take(reader::rows(items, self.handling(), &mut remains)).await?;
-        let end = self.end(&mut remains)?;
-        if let Some(next) = self.following(&end) {
-            ahead.begin(&env.reading, next);
+        let pages = Pages {
+            reading: env.reading.clone(),
+            sink: index.clone(),
+            transforms: self.stream.transforms.clone(),
+            rejects_allowed: self.allowed,
+        };
+        let query = self.query(self.page.after.clone());
+        let page = ahead.take(&query).unwrap_or_else(|| pages.clone().begin(query));
+        let (end, sent) = page.send().await;
+        if let Some(next) = end.as_ref().and_then(|end| self.following(end)) {
+            ahead.keep(pages.begin(next));
         }
-        let written = writing.finish().await?;
-        remains.rejected.extend(written.rejected);
-        self.refuse_too_many(&remains.rejected)?;
+        let PageWritten { changes, rejected } = sent.finish().await?;
+        let end = end.ok_or_else(|| BatchError::fatal("the page was not read to its end"))?;
+        self.refuse_too_many(&rejected)?;
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &end.statement(&written.changes.to_string())).await?;
-        let rejected = self.keep(&mut tx, &remains.rejected).await?;
+        let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
+        let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
@@ -180,10 +189,6 @@ impl Batch<'_> {
 
     fn handling(&self) -> Handling<'_> {
         Handling { transforms: &self.stream.transforms, rejects_allowed: self.allowed }
-    }
-
-    fn end(&self, remains: &mut Remains) -> Result<PageEnd, BatchError> {
-        remains.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
     }
 
     /// Commits the batch with a statement of its own in place of the page's.

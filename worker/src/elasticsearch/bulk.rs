@@ -12,7 +12,10 @@ mod limiter;
 
 use std::sync::Arc;
 
-use tokio::task::{JoinError, JoinSet};
+use tokio::{
+    sync::oneshot,
+    task::{JoinError, JoinSet},
+};
 use vitrina_shared::domain::IndexOptions;
 
 use super::{client::Client, document::Document, error::SinkError};
@@ -65,7 +68,7 @@ pub struct Rejected {
 pub struct Route {
     client: Client,
     path: String,
-    limiter: Limiter,
+    limiter: Arc<Limiter>,
     max_body_bytes: usize,
     max_docs: usize,
     concurrency: usize,
@@ -78,6 +81,7 @@ pub struct BulkWriter {
     action: Action,
     max_rejects: u64,
     max_docs: usize,
+    turn: Option<oneshot::Receiver<()>>,
     gathering: Gathering,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
@@ -90,7 +94,7 @@ impl Route {
         Self {
             client,
             path: format!("/{alias}/_bulk?require_alias=true&filter_path={fields}"),
-            limiter: Limiter::new(options.concurrency),
+            limiter: Arc::new(Limiter::new(options.concurrency)),
             max_body_bytes: options.max_body_bytes,
             max_docs: options.max_docs,
             concurrency: options.concurrency,
@@ -106,6 +110,7 @@ impl BulkWriter {
             route,
             action,
             max_rejects,
+            turn: None,
             gathering: Gathering::default(),
             under_way: JoinSet::new(),
             written: Written::default(),
@@ -115,6 +120,12 @@ impl BulkWriter {
     /// Shares this many documents out evenly, so that no request is left over at the end while nothing else is under way.
     pub fn expecting(mut self, documents: usize) -> Self {
         self.max_docs = share(documents, self.route.max_docs, self.route.concurrency);
+        self
+    }
+
+    /// Sends nothing before it is its turn.
+    pub fn waiting_for(mut self, turn: oneshot::Receiver<()>) -> Self {
+        self.turn = Some(turn);
         self
     }
 
@@ -129,7 +140,7 @@ impl BulkWriter {
         if full && !self.gathering.is_empty() {
             self.dispatch().await?;
         }
-        self.gathering.add(self.action, &document);
+        self.gathering.add(self.action, document);
         Ok(())
     }
 
@@ -148,12 +159,17 @@ impl BulkWriter {
     }
 
     async fn dispatch(&mut self) -> Result<(), SinkError> {
+        if let Some(turn) = self.turn.take() {
+            turn.await.map_err(|_| SinkError::transient("the documents are not wanted any more".to_owned()))?;
+        }
         while self.under_way.len() >= self.route.concurrency {
             let Some(done) = self.under_way.join_next().await else { break };
             self.collect(done)?;
         }
+        // Only then: until there is room for it, a chunk is no one's but this writer's.
+        let permit = self.route.limiter.acquire().await;
         let chunk = std::mem::take(&mut self.gathering).seal();
-        self.under_way.spawn(delivery::deliver(self.route.clone(), chunk));
+        self.under_way.spawn(delivery::deliver(self.route.clone(), chunk, permit));
         Ok(())
     }
 

@@ -22,14 +22,18 @@ pub struct Document {
 /// with `\` before every `|` and `\` in them, so that no two keys have one id. What is longer than Elasticsearch takes is
 /// replaced by its digest; the key itself is in the document all the same.
 pub fn id(key: &[&str]) -> String {
-    let joined = match key {
+    id_of_one(match key {
         [single] => (*single).to_owned(),
         parts => parts.iter().map(|part| part.replace('\\', "\\\\").replace('|', "\\|")).collect::<Vec<_>>().join("|"),
-    };
-    if joined.len() <= MAX_ID_BYTES {
-        return joined;
+    })
+}
+
+/// The [`id`] of a row whose key has one column.
+pub fn id_of_one(key: String) -> String {
+    if key.len() <= MAX_ID_BYTES {
+        return key;
     }
-    let digest = Sha256::digest(joined.as_bytes());
+    let digest = Sha256::digest(key.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{DIGEST}{hex}")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{Stream, TryStreamExt};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, oneshot};
 use vitrina_shared::domain::{IndexOptions, Mode, RunId, SourceColumn, WriteMode, index_options::is_json};
 
 use super::{Rejected, Row};
@@ -60,11 +60,17 @@ impl IndexSink {
         }
     }
 
-    /// Begins to write a page of at most `page_size` rows, of which at most `allowed` may be rejected.
-    pub async fn begin_page(&self, page_size: i64, allowed: u64) -> Result<PageWriting, BatchError> {
+    /// Begins to write a page of at most `page_size` rows, of which at most `allowed` may be rejected. Into an index that is
+    /// in use nothing is sent before it is the page's turn.
+    pub async fn begin_page(
+        &self,
+        page_size: i64,
+        allowed: u64,
+        turn: oneshot::Receiver<()>,
+    ) -> Result<PageWriting, BatchError> {
         let expected = usize::try_from(page_size).unwrap_or(usize::MAX);
-        let writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed);
-        Ok(PageWriting(writer.expecting(expected)))
+        let writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed).expecting(expected);
+        Ok(PageWriting(if self.rebuilds { writer } else { writer.waiting_for(turn) }))
     }
 
     /// After the last page: an index that was built takes over, if it has all the documents that were written.
@@ -112,8 +118,14 @@ pub fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> A
 
 /// The document of a row.
 pub fn document(row: Row) -> Document {
-    // A key with a NULL in it names nothing; an empty id is refused by name.
-    let key: Option<Vec<&str>> = row.key.iter().map(Option::as_deref).collect();
-    let id = key.map(|key| elasticsearch::id(&key)).unwrap_or_default();
-    Document { id, version: row.version, body: row.doc }
+    Document { id: id(row.key).unwrap_or_default(), version: row.version, body: row.doc }
+}
+
+/// The id of a key. One with a NULL in it names nothing; an empty id is refused by name.
+fn id(mut key: Vec<Option<String>>) -> Option<String> {
+    if let [single] = key.as_mut_slice() {
+        return single.take().map(elasticsearch::id_of_one);
+    }
+    let parts: Option<Vec<&str>> = key.iter().map(Option::as_deref).collect();
+    parts.map(|parts| elasticsearch::id(&parts))
 }

@@ -94,6 +94,30 @@ async fn the_next_page_is_read_while_the_last_request_of_one_is_under_way_and_ev
     eventually_within(Duration::from_secs(60), "every page was read once", once).await;
 }
 
+/// The same key may come in both pages. Into an index that is being built it does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_sends_nothing_before_its_turn_except_to_an_index_that_is_being_built() {
+    for (mode, requests) in [(Mode::Incremental, 10), (Mode::Full, 11)] {
+        let Some(corner) = Corner::new() else { return };
+        let films = Films::at(corner, 300, json!({"max_docs": 10, "concurrency": 2})).await;
+        let held = Arc::new(Semaphore::new(9));
+        let permits = held.clone();
+        let proxy = Proxy::start(&films.corner.node, move |_| Fault::Held(permits.clone())).await;
+        let _worker = films.world.worker(&[("ELASTICSEARCH_URL", &proxy.url)]);
+        let pipeline = films.world.pipeline(&films.draft(mode, 100)).await;
+        let run = films.world.run(pipeline).await;
+        let sent = || async { (proxy.bulks() == requests).then_some(()) };
+        eventually_within(Duration::from_secs(60), "all but the last request of the first page", sent).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(proxy.bulks(), requests, "{mode:?}");
+        assert_eq!(films.world.find(run).await.batches, 0, "the last request of the first page is held");
+        held.add_permits(1_000);
+        let run = films.succeeded(run).await;
+        assert_eq!((run.rows_read, run.rows_written), (300, 300));
+        films.assert_same(FILMS).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn short_codes_of_a_table_are_searched_as_a_whole() {
     let Some(mut films) = Films::new(3).await else { return };

@@ -43,9 +43,20 @@ enum ItemAnswer {
 struct ItemResult {
     status: u16,
     #[serde(default)]
-    result: String,
+    result: Outcome,
     #[serde(default)]
     error: Value,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Created,
+    Noop,
+    Deleted,
+    #[default]
+    #[serde(other)]
+    Updated,
 }
 
 /// Reads the fates of `count` documents, in their order. An answer that ends early is as good as none.
@@ -66,11 +77,11 @@ fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
     let conflict = item.error["type"] == "version_conflict_engine_exception";
     Ok(match item.status {
         404 if deletes => Fate::Deleted,
-        200..=299 => match item.result.as_str() {
-            "created" => Fate::Created,
-            "noop" => Fate::Unchanged,
-            "deleted" => Fate::Deleted,
-            _ => Fate::Updated,
+        200..=299 => match item.result {
+            Outcome::Created => Fate::Created,
+            Outcome::Noop => Fate::Unchanged,
+            Outcome::Deleted => Fate::Deleted,
+            Outcome::Updated => Fate::Updated,
         },
         // Ours says that a newer version is there; an `update` without versions met another one and may try again.
         409 if conflict && is_about_versions(&item.error) => Fate::Superseded,

@@ -32,9 +32,9 @@ struct Item {
 
 impl Gathering {
     /// Appends a document.
-    pub fn add(&mut self, action: Action, document: &Document) {
+    pub fn add(&mut self, action: Action, document: Document) {
         let start = self.body.len();
-        self.write_head(action, document);
+        self.write_head(action, &document);
         let (before, body, after) = match action {
             Action::Upsert => ("{\"doc\":", document.body.as_str(), ",\"doc_as_upsert\":true}\n"),
             Action::Replace => ("", document.body.as_str(), "\n"),
@@ -51,21 +51,25 @@ impl Gathering {
         }
         self.body.extend_from_slice(after.as_bytes());
         let whole = start..self.body.len();
-        self.items.push(Item { id: document.id.clone(), version: document.version, whole, row });
+        self.items.push(Item { id: document.id, version: document.version, whole, row });
     }
 
     fn write_head(&mut self, action: Action, document: &Document) {
-        let id = serde_json::Value::from(document.id.as_str());
-        let versioned = match document.version {
-            Some(version) => format!(",\"version\":{version},\"version_type\":\"external_gte\""),
-            None => String::new(),
+        self.body.extend_from_slice(match action {
+            Action::Upsert => b"{\"update\":{\"_id\":".as_slice(),
+            Action::Replace => b"{\"index\":{\"_id\":",
+            Action::Delete => b"{\"delete\":{\"_id\":",
+        });
+        // A vector takes everything that is written to it.
+        let _ = serde_json::to_writer(&mut self.body, &document.id);
+        let _ = match (action, document.version) {
+            (Action::Upsert, _) => self.body.write_all(b",\"retry_on_conflict\":3"),
+            (Action::Replace | Action::Delete, Some(version)) => {
+                write!(self.body, ",\"version\":{version},\"version_type\":\"external_gte\"")
+            }
+            (Action::Replace | Action::Delete, None) => Ok(()),
         };
-        let head = match action {
-            Action::Upsert => format!("{{\"update\":{{\"_id\":{id},\"retry_on_conflict\":3}}}}\n"),
-            Action::Replace => format!("{{\"index\":{{\"_id\":{id}{versioned}}}}}\n"),
-            Action::Delete => format!("{{\"delete\":{{\"_id\":{id}{versioned}}}}}\n"),
-        };
-        self.body.extend_from_slice(head.as_bytes());
+        self.body.extend_from_slice(b"}}\n");
     }
 
     /// How many documents it has.
@@ -150,9 +154,9 @@ mod tests {
     #[test]
     fn each_action_has_its_lines() {
         let mut gathering = Gathering::default();
-        gathering.add(Action::Upsert, &document("a\"b", None, "{\"x\":1}"));
-        gathering.add(Action::Replace, &document("c", Some(7), "{\"x\":2}"));
-        gathering.add(Action::Delete, &document("d", None, "{}"));
+        gathering.add(Action::Upsert, document("a\"b", None, "{\"x\":1}"));
+        gathering.add(Action::Replace, document("c", Some(7), "{\"x\":2}"));
+        gathering.add(Action::Delete, document("d", None, "{}"));
         let expected = "{\"update\":{\"_id\":\"a\\\"b\",\"retry_on_conflict\":3}}\n{\"doc\":{\"x\":1},\"doc_as_upsert\":true}\n\
              {\"index\":{\"_id\":\"c\",\"version\":7,\"version_type\":\"external_gte\"}}\n{\"x\":2}\n\
              {\"delete\":{\"_id\":\"d\"}}\n";
@@ -163,11 +167,11 @@ mod tests {
     fn a_part_has_the_same_lines_and_documents() {
         let mut gathering = Gathering::default();
         let documents: Vec<_> = (0..5).map(|n| document(&n.to_string(), Some(n), &format!("{{\"n\":{n}}}"))).collect();
-        documents.iter().for_each(|document| gathering.add(Action::Replace, document));
+        documents.iter().for_each(|document| gathering.add(Action::Replace, document.clone()));
         let chunk = gathering.seal();
         let part = chunk.only([1, 4]).only([1]);
         let mut same = Gathering::default();
-        same.add(Action::Replace, &documents[4]);
+        same.add(Action::Replace, documents[4].clone());
         assert_eq!(text(&part), text(&same.seal()));
         assert_eq!(part.document(0).as_ref(), Some(&documents[4]));
         let [first, second] = chunk.halves();
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn a_line_feed_within_a_row_does_not_end_its_line() {
         let mut gathering = Gathering::default();
-        gathering.add(Action::Replace, &document("a", None, "{\"j\":{\n\"x\":\r\n1}}"));
+        gathering.add(Action::Replace, document("a", None, "{\"j\":{\n\"x\":\r\n1}}"));
         assert_eq!(text(&gathering.seal()).lines().count(), 2);
     }
 }

@@ -13,12 +13,14 @@ use super::{
     Rejected, Route, Written,
     answer::{Fate, fates},
     chunk::{Chunk, compress},
+    limiter::Permit,
 };
 
-/// Delivers a chunk. `Ok` means that every document is acknowledged, or rejected by name.
-pub async fn deliver(route: Arc<Route>, chunk: Chunk) -> Result<Written, SinkError> {
-    let mut delivery =
-        Delivery { patience: Patience::new(route.client.patience()), route, written: Written::default() };
+/// Delivers a chunk, for whose first request there is room. `Ok` means that every document is acknowledged, or rejected by
+/// name.
+pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
+    let patience = Patience::new(route.client.patience());
+    let mut delivery = Delivery { patience, route, permit: Some(permit), written: Written::default() };
     let mut waiting = vec![chunk];
     while let Some(chunk) = waiting.pop() {
         delivery.attempt(chunk, &mut waiting).await?;
@@ -28,6 +30,7 @@ pub async fn deliver(route: Arc<Route>, chunk: Chunk) -> Result<Written, SinkErr
 
 struct Delivery {
     route: Arc<Route>,
+    permit: Option<Permit>,
     written: Written,
     patience: Patience,
 }
@@ -54,8 +57,11 @@ impl Delivery {
         }
     }
 
-    async fn send(&self, chunk: &Chunk) -> Result<Answer, SinkError> {
-        let _permit = self.route.limiter.acquire().await;
+    async fn send(&mut self, chunk: &Chunk) -> Result<Answer, SinkError> {
+        let _permit = match self.permit.take() {
+            Some(permit) => permit,
+            None => self.route.limiter.acquire().await,
+        };
         let client = &self.route.client;
         let body = chunk.body();
         if !client.gzip() {

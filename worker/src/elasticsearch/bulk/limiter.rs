@@ -1,6 +1,6 @@
 //! How many requests are under way: as many as allowed, fewer while the server is short of breath.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -20,7 +20,7 @@ struct State {
 
 /// The right to one request.
 #[derive(Debug)]
-pub struct Permit<'a>(&'a Limiter);
+pub struct Permit(Arc<Limiter>);
 
 impl Limiter {
     /// At most this many at a time.
@@ -30,14 +30,14 @@ impl Limiter {
     }
 
     /// Waits until one more request may be sent.
-    pub async fn acquire(&self) -> Permit<'_> {
+    pub async fn acquire(self: &Arc<Self>) -> Permit {
         loop {
             let freed = self.freed.notified();
             {
                 let mut state = self.state();
                 if state.under_way < state.bound.floor() {
                     state.under_way += 1.0;
-                    return Permit(self);
+                    return Permit(self.clone());
                 }
             }
             freed.await;
@@ -64,7 +64,7 @@ impl Limiter {
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.state().under_way -= 1.0;
         self.0.freed.notify_one();
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    fn free(limiter: &Limiter) -> usize {
+    fn free(limiter: &Arc<Limiter>) -> usize {
         let mut held = Vec::new();
         while let Some(permit) = limiter.acquire().now_or_never() {
             held.push(permit);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_bound_halves_under_pressure_and_comes_back() {
-        let limiter = Limiter::new(8);
+        let limiter = Arc::new(Limiter::new(8));
         assert_eq!(free(&limiter), 8);
         limiter.pressed();
         assert_eq!(free(&limiter), 4);
@@ -99,7 +99,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_permit_that_is_given_back_lets_the_next_one_go() {
-        let limiter = Limiter::new(1);
+        let limiter = Arc::new(Limiter::new(1));
         let held = limiter.acquire().await;
         let mut waiting = Box::pin(limiter.acquire());
         assert!((&mut waiting).now_or_never().is_none());
