@@ -93,11 +93,8 @@ pub(crate) async fn finish(
               and not exists (select from etl.etl_run_ranges g where g.run_id = $3 and g.finished_at is null)
               and not ($11 and exists (
                   select
-                  from pg_stat_activity a
-                  where a.datname = current_database() and a.pid <> pg_backend_pid()
-                    and a.backend_type in ('client backend', 'background worker')
-                    and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
-                    and a.xact_start < (select min(g.upper::timestamptz) from etl.etl_run_ranges g where g.run_id = $3)
+                  from etl.other_transactions o
+                  where o.xact_start < (select min(g.upper::timestamptz) from etl.etl_run_ranges g where g.run_id = $3)
               ))
             for no key update of r
         ),

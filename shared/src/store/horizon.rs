@@ -46,12 +46,8 @@ pub async fn look(
     let row = sqlx::query!(
         r#"
         with other as materialized (
-            select a.xact_start,
-                   a.backend_xid is null and a.xact_start < clock_timestamp() - $3::interval as passed
-            from pg_stat_activity a
-            where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null
-              and a.backend_type in ('client backend', 'background worker')
-              and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
+            select o.xact_start, not o.has_written and o.xact_start < clock_timestamp() - $3::interval as passed
+            from etl.other_transactions o
         ),
         bound as (
             select least(
@@ -180,12 +176,9 @@ pub async fn late_starters(
 ) -> sqlx::Result<Option<(DateTime<Utc>, DateTime<Utc>)>> {
     let row = sqlx::query!(
         r#"
-        select min(a.xact_start) as oldest, max(a.xact_start) as newest
-        from pg_stat_activity a
-        where a.datname = current_database() and a.pid <> pg_backend_pid()
-          and a.backend_type in ('client backend', 'background worker')
-          and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
-          and a.xact_start < (select min(upper::timestamptz) from etl.etl_run_ranges where run_id = $1)
+        select min(o.xact_start) as oldest, max(o.xact_start) as newest
+        from etl.other_transactions o
+        where o.xact_start < (select min(upper::timestamptz) from etl.etl_run_ranges where run_id = $1)
         "#,
         run as RunId,
     )
@@ -199,12 +192,9 @@ pub async fn lag(connection: &mut PgConnection) -> sqlx::Result<f64> {
     sqlx::query_scalar!(
         r#"
         select coalesce(extract(epoch from clock_timestamp() - least(
-                   (select min(a.xact_start)
-                    from pg_stat_activity a
-                    where a.datname = current_database() and a.pid <> pg_backend_pid()
-                      and a.backend_type in ('client backend', 'background worker')
-                      and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user)
-                      and (a.backend_xid is not null or a.xact_start >= clock_timestamp() - $1::interval)),
+                   (select min(o.xact_start)
+                    from etl.other_transactions o
+                    where o.has_written or o.xact_start >= clock_timestamp() - $1::interval),
                    (select min(prepared) from pg_prepared_xacts where database = current_database())
                )), 0)::double precision as "seconds!"
         "#,
