@@ -41,6 +41,7 @@ struct Row {
 enum Told {
     Nothing,
     Waiting,
+    Alone,
     Running,
     Paused,
     Lost,
@@ -87,6 +88,7 @@ impl Bars {
     /// What a run that goes on stands at.
     pub fn stand(&mut self, place: usize, run: &Run) {
         let (told, text) = match run.status.as_str() {
+            "QUEUED" if self.rows[place].told == Told::Alone => return,
             "QUEUED" => (Told::Waiting, "waiting for a worker".to_owned()),
             "PAUSED" => (Told::Paused, self.paused(place, run)),
             _ if self.rows[place].told == Told::Running => return,
@@ -105,6 +107,11 @@ impl Bars {
                 format!("paused at {read} rows; `vitrina run {}` resumes it", self.rows[place].name)
             }
         }
+    }
+
+    /// A run that waits for a worker has none to wait for.
+    pub fn alone(&mut self, place: usize) {
+        self.tell(place, Told::Alone, "no worker is alive; start one with `vitrina worker`".to_owned());
     }
 
     /// The connection to the API is lost: what was shown may be old.

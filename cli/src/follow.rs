@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 
 use crate::{
     bars::Bars,
@@ -11,6 +11,8 @@ use crate::{
 
 /// Even if every event were lost, the end of a run is seen this soon.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// A worker takes a run up in milliseconds. After this long it is worth asking whether there is one.
+const WONDER_AFTER: Duration = Duration::from_secs(3);
 
 /// Runs on their way, and where they are shown: the bar of the same place.
 pub struct Follow<'a> {
@@ -31,11 +33,17 @@ impl<'a> Follow<'a> {
     pub async fn until_all_end(mut self, mut events: Events) -> Result<Vec<Run>, ClientError> {
         let mut net = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
         net.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut wonder = std::pin::pin!(sleep(WONDER_AFTER));
+        let mut wondered = false;
         self.look_at_all().await?;
         while self.ended.iter().any(Option::is_none) {
             tokio::select! {
                 event = events.next() => self.take(event?).await?,
                 _ = net.tick() => self.look_at_all().await?,
+                () = &mut wonder, if !wondered => {
+                    wondered = true;
+                    self.look_for_workers().await?;
+                }
             }
         }
         Ok(self.ended.into_iter().flatten().collect())
@@ -67,6 +75,19 @@ impl<'a> Follow<'a> {
         for place in 0..self.ids.len() {
             if self.ended[place].is_none() {
                 self.look(place).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says so where a run waits and nobody is there to take it up.
+    async fn look_for_workers(&mut self) -> Result<(), ClientError> {
+        // An API that is away is noticed elsewhere.
+        let Ok(alive) = self.client.workers().await else { return Ok(()) };
+        let nobody = alive["items"].as_array().is_some_and(Vec::is_empty);
+        for place in (0..self.ids.len()).filter(|_| nobody) {
+            if self.ended[place].is_none() && self.client.run::<Run>(&self.ids[place]).await?.status == "QUEUED" {
+                self.bars.alone(place);
             }
         }
         Ok(())

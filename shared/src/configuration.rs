@@ -5,7 +5,7 @@
 
 mod targets;
 
-use sqlx::PgPool;
+use sqlx::{Connection, PgPool};
 
 pub use targets::{AllowError, Allowed, WantedTarget, allow_target, try_target};
 
@@ -91,7 +91,8 @@ pub async fn change(
     checkpoint: OnCheckpoint,
     cause: Cause<'_>,
 ) -> Result<Pipeline, ConfigurationError> {
-    let mut tx = db.begin().await?;
+    let mut connection = db.acquire().await?;
+    let mut tx = connection.begin().await?;
     let current = locked(&mut tx, &id.into()).await?;
     if current.version != version {
         return Err(ConfigurationError::VersionChanged(current.version));
@@ -109,6 +110,7 @@ pub async fn change(
     }
     let changed = read_back(&mut tx, id).await?;
     tx.commit().await?;
+    store::flush(&mut connection).await?;
     tracing::info!(pipeline = %draft.name, pipeline_id = %id, version = changed.version, actor = cause.actor, "pipeline changed");
     Ok(changed)
 }

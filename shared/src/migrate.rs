@@ -31,12 +31,19 @@ pub enum MigrateError {
 
 impl From<sqlx::migrate::MigrateError> for MigrateError {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
-        if let sqlx::migrate::MigrateError::VersionMissing(version) = error {
-            Self::Newer(version)
-        } else {
-            Self::Migrate(error)
+        use sqlx::migrate::MigrateError::{Execute, ExecuteMigration, VersionMissing};
+
+        match error {
+            VersionMissing(version) => Self::Newer(version),
+            Execute(error) | ExecuteMigration(error, _) if is_denied(&error) => Self::Database(error),
+            error => Self::Migrate(error),
         }
     }
+}
+
+/// Whether the account lacks a right.
+fn is_denied(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
 }
 
 /// Applies our migrations, the queue's and the grants. Repeating it, or two processes at once, is harmless.

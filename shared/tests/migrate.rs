@@ -90,6 +90,15 @@ async fn processes_that_migrate_an_empty_database_at_once_do_not_disturb_each_ot
 }
 
 #[tokio::test]
+async fn an_account_that_may_not_migrate_is_told_which_may() {
+    for db in [empty().await, TestDatabase::create().await] {
+        let error = migrate::migrate(db.pool(), &schemas()).await.unwrap_err().to_string();
+        assert!(error.contains("permission denied"), "{error}");
+        assert!(error.ends_with("migrate with an account that may create schemas, roles and extensions"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_missing_is_counted() {
     let (db, migrated) = (empty().await, TestDatabase::create().await);
     let mut missing_all = db.admin().acquire().await.unwrap();
@@ -182,6 +191,7 @@ async fn the_services_account_also_writes_the_control_plane_and_appends_to_its_l
         expected.extend(WRITE.iter().map(|right| format!("{right} {table}")));
     }
     expected.insert("select apalis._sqlx_migrations".to_owned());
+    expected.insert("select etl.other_transactions".to_owned());
     assert_eq!(rights(&db, "vitrina_app").await, expected);
 }
 

@@ -7,7 +7,7 @@ use vitrina_shared::process::Failure;
 
 use crate::{
     client::Connection,
-    output::{Format, Table, duration},
+    output::{Format, Table, counted, duration},
 };
 
 /// Options of `replay`.
@@ -46,9 +46,9 @@ struct Letter {
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let body = if options.ids.is_empty() { json!({}) } else { json!({ "ids": options.ids }) };
     let answer = options.server.client()?.report(&options.name, "dead-letters/replay", &body).await?;
-    let refused = answer["refused"].as_u64().unwrap_or_default();
+    let refused = answer["refused"].as_i64().unwrap_or_default();
     options.format.show(answer, |replay: Replay| text(&replay))?;
-    if refused == 0 { Ok(()) } else { Err(format!("{refused} rows were refused again").into()) }
+    if refused == 0 { Ok(()) } else { Err(format!("{} refused again", counted(refused, "row")).into()) }
 }
 
 fn text(replay: &Replay) -> String {

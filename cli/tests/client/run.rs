@@ -49,6 +49,16 @@ impl Waiting {
 }
 
 #[tokio::test]
+async fn waiting_where_no_worker_is_alive_says_so() {
+    let here = Deployment::api(&[]).await;
+    here.apply(&genres());
+    let waiting = Waiting::start(&mut here.vitrina(&["run", "genres", "--wait"]));
+    waiting.says("genres: no worker is alive; start one with `vitrina worker`").await;
+    here.prints(&["cancel", "genres"]);
+    assert_eq!(waiting.ends().await.0, Some(1));
+}
+
+#[tokio::test]
 async fn waiting_ends_with_the_summary_of_the_run() {
     let here = Deployment::start().await;
     here.apply(&genres());
