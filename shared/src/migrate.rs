@@ -21,6 +21,9 @@ pub enum MigrateError {
     /// A migration failed.
     #[error("the migrations could not be applied: {0}")]
     Migrate(sqlx::migrate::MigrateError),
+    /// The account lacks a right.
+    #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
+    Denied(sqlx::migrate::MigrateError),
     /// The account lacks a right, or the server went away.
     #[error("the database refused: {0}; migrate with an account that may create schemas, roles and extensions")]
     Database(#[from] sqlx::Error),
@@ -33,11 +36,15 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
         use sqlx::migrate::MigrateError::{Execute, ExecuteMigration, VersionMissing};
 
-        match error {
-            VersionMissing(version) => Self::Newer(version),
-            Execute(error) | ExecuteMigration(error, _) if is_denied(&error) => Self::Database(error),
-            error => Self::Migrate(error),
+        if let VersionMissing(version) = error {
+            return Self::Newer(version);
         }
+        if let Execute(refused) | ExecuteMigration(refused, _) = &error
+            && is_denied(refused)
+        {
+            return Self::Denied(error);
+        }
+        Self::Migrate(error)
     }
 }
 

@@ -92,7 +92,7 @@ impl Pages {
 }
 
 impl Page {
-    /// Lets the page go out, and waits until all of it has. `None` where it failed before: [`Page::finish`] says why.
+    /// Lets the page go out, and waits until all of it has. Without an end where it failed before: [`Sent::finish`] says why.
     pub async fn send(self) -> (Option<PageEnd>, Sent) {
         // Where it did not wait, nobody hears this.
         let _ = self.turn.send(());
