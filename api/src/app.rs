@@ -65,8 +65,8 @@ impl App {
         let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
         Self {
-            db: database::pool_with(database, "vitrina-api", &[limit, BY_KEY[0], BY_KEY[1]]),
-            describing: database::pool_with(&few, "vitrina-api-describing", &[limit]),
+            db: database::pool_with(database, "vitrina-api", &[&[limit], &BY_KEY]),
+            describing: database::pool_with(&few, "vitrina-api-describing", &[&[limit]]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,

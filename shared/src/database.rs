@@ -25,8 +25,8 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 }
 
 /// Such a pool, whose sessions have further settings.
-pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[(&str, &str)]) -> PgPool {
-    let session = session(config.url.connect_options(), application).options(settings.iter().copied());
+pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
+    let session = session(config.url.connect_options(), application).options(settings.concat());
     PgPoolOptions::new()
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)

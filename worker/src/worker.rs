@@ -30,14 +30,11 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
-/// The sessions of batches look up Vitrina's rows; the query of a page is executed by a function that says otherwise.
-const BATCH_SETTINGS: [(&str, &str); 4] = [BATCH_LIMITS[0], BATCH_LIMITS[1], BY_KEY[0], BY_KEY[1]];
-
 /// A page that passes through the worker is gathered by the server before it is sent; in a file, that costs a tenth more.
-const READING_SETTINGS: [(&str, &str); 3] = [BATCH_LIMITS[0], BATCH_LIMITS[1], ("work_mem", "32MB")];
+const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
 
 /// Who holds which job need not survive a crash of the server: then nobody holds any.
-const CONTROL_SETTINGS: [(&str, &str); 3] = [("synchronous_commit", "off"), BY_KEY[0], BY_KEY[1]];
+const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
 
 /// A worker, ready to run.
 pub struct Worker {
@@ -63,13 +60,21 @@ impl Worker {
         };
         Self {
             connections: Connections {
-                batches: database::pool_with(&sized(config.concurrency + 2), "vitrina-worker", &BATCH_SETTINGS),
-                reading: database::pool_with(&sized(config.concurrency), "vitrina-worker-reading", &READING_SETTINGS),
-                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &BATCH_LIMITS),
-                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &BATCH_LIMITS),
+                batches: database::pool_with(
+                    &sized(config.concurrency + 2),
+                    "vitrina-worker",
+                    &[&BATCH_LIMITS, &BY_KEY],
+                ),
+                reading: database::pool_with(
+                    &sized(config.concurrency),
+                    "vitrina-worker-reading",
+                    &[&BATCH_LIMITS, &[ROOM_FOR_PAGES]],
+                ),
+                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &[&BATCH_LIMITS]),
+                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
                 elasticsearch: Client::new(&config.elasticsearch),
             },
-            control: database::pool_with(&sized(4), "vitrina-worker-control", &CONTROL_SETTINGS),
+            control: database::pool_with(&sized(4), "vitrina-worker-control", &[&[FORGETFUL], &BY_KEY]),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             database: database.clone(),
             config,

@@ -67,7 +67,8 @@ macro_rules! select_pipelines {
         sqlx::query_as!(
             Row,
             r#"
-            select p.xmin::text as "edition!: Edition", id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
+            select p.xmin::text as "edition!: Edition",
+                   id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
                    source_query, target_table, batch_size, incremental_key, incremental_id_key, enabled,
                    status as "status: Status", options as "options: Json<PipelineOptions>", version,
                    created_at, updated_at,
