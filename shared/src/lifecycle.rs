@@ -135,7 +135,7 @@ async fn request_at_once(
     if !pipeline.draft.enabled || !matches!(pipeline.status, Status::Idle | Status::Failed) {
         return Ok(None);
     }
-    let run = enqueue::request_at_once(connection, &pipeline, &seen, RUN_REQUESTED, cause).await?;
+    let run = enqueue::request_at_once(connection, &pipeline, &seen, cause).await?;
     Ok(run.map(|run| RequestedRun { run, status: Status::RunRequested, already_active: false }))
 }
 

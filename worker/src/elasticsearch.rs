@@ -24,7 +24,7 @@ pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
 pub use contents::{Contents, Stored};
-pub use document::{Document, id, id_of_one, key};
+pub use document::{Document, id_of_row, key};
 pub use error::SinkError;
 pub use fingerprint::{Fields, fingerprint, same_value};
 pub use index::{Index, Physical};

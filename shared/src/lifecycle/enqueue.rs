@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{Cause, LifecycleError, tell, transition};
+use super::{Cause, LifecycleError, RUN_REQUESTED, tell, transition};
 use crate::{
     domain::{Checkpoint, Command, Mode, Pipeline, PipelineDraft, Position, Run, RunId, RunStatus, Trigger},
     jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, trace_context},
@@ -56,13 +56,12 @@ pub(super) async fn request_at_once(
     connection: &mut PgConnection,
     pipeline: &Pipeline,
     seen: &Edition,
-    reason: &str,
     cause: Cause<'_>,
 ) -> Result<Option<Run>, LifecycleError> {
     let from = first_checkpoint(connection, pipeline).await?;
     let (id, job_id) = (RunId::generate(), jobs::new_id());
     let run = prepare(pipeline, id, &job_id, &pipeline.draft, from.as_ref(), Trigger::Api, cause)?;
-    let transition = transition(pipeline, Command::RequestRun, Some(id), reason, cause)?;
+    let transition = transition(pipeline, Command::RequestRun, Some(id), RUN_REQUESTED, cause)?;
     let Some(requested_at) = runs::request(connection, &run, &transition, seen).await? else { return Ok(None) };
     tell(&transition);
     Ok(Some(Run::queued(id, pipeline, pipeline.draft.mode, Trigger::Api, requested_at, from)))

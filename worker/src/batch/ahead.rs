@@ -60,8 +60,11 @@ pub struct Page {
     query: PageQuery,
     turn: oneshot::Sender<()>,
     end: oneshot::Receiver<PageEnd>,
-    written: AbortOnDropHandle<Result<PageWritten, BatchError>>,
+    written: Written,
 }
+
+/// What becomes of a page.
+type Written = AbortOnDropHandle<Result<(PageEnd, PageWritten), BatchError>>;
 
 impl Pages {
     /// Begins a page.
@@ -77,17 +80,18 @@ impl Pages {
         query: PageQuery,
         its_turn: oneshot::Receiver<()>,
         all_sent: oneshot::Sender<PageEnd>,
-    ) -> Result<PageWritten, BatchError> {
+    ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
         let items = reading::begin(&self.reading, query.clone());
         let mut writing = self.sink.begin_page(query.page_size, self.rejects_allowed.unwrap_or(0), its_turn).await?;
         let handling = Handling { transforms: &self.transforms, rejects_allowed: self.rejects_allowed };
         writing.take(reader::rows(items, handling, &mut remains)).await?;
+        let end = remains.whole()?;
         // Whoever wanted to know may be gone.
-        let _ = all_sent.send(remains.whole()?);
+        let _ = all_sent.send(end.clone());
         let mut written = writing.finish().await?;
         written.rejected.splice(0..0, remains.rejected);
-        Ok(written)
+        Ok((end, written))
     }
 }
 
@@ -102,11 +106,11 @@ impl Page {
 
 /// A page whose requests are all under way.
 #[derive(Debug)]
-pub struct Sent(AbortOnDropHandle<Result<PageWritten, BatchError>>);
+pub struct Sent(Written);
 
 impl Sent {
     /// Waits until all of it is durable, or rejected by name.
-    pub async fn finish(self) -> Result<PageWritten, BatchError> {
+    pub async fn finish(self) -> Result<(PageEnd, PageWritten), BatchError> {
         self.0.await.unwrap_or_else(|_| Err(BatchError::fatal("the page panicked; the log has the place")))
     }
 }

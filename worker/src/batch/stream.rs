@@ -147,11 +147,10 @@ impl Batch<'_> {
         let query = self.query(self.page.after.clone());
         let page = ahead.take(&query).unwrap_or_else(|| pages.clone().begin(query));
         let (end, sent) = page.send().await;
-        if let Some(next) = end.as_ref().and_then(|end| self.following(end)) {
+        if let Some(next) = end.and_then(|end| self.following(&end)) {
             ahead.keep(pages.begin(next));
         }
-        let PageWritten { changes, rejected } = sent.finish().await?;
-        let end = end.ok_or_else(|| BatchError::fatal("the page was not read to its end"))?;
+        let (end, PageWritten { changes, rejected }) = sent.finish().await?;
         self.refuse_too_many(&rejected)?;
         let mut tx = connection.begin().await?;
         let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;

@@ -87,7 +87,7 @@ pub struct Merge {
 }
 
 /// What the reader said of a page after its last row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PageEnd {
     /// Rows that the query returned.
     pub rows_read: i64,

@@ -22,18 +22,26 @@ pub struct Document {
 /// with `\` before every `|` and `\` in them, so that no two keys have one id. What is longer than Elasticsearch takes is
 /// replaced by its digest; the key itself is in the document all the same.
 pub fn id(key: &[&str]) -> String {
-    id_of_one(match key {
+    shortened(match key {
         [single] => (*single).to_owned(),
         parts => parts.iter().map(|part| part.replace('\\', "\\\\").replace('|', "\\|")).collect::<Vec<_>>().join("|"),
     })
 }
 
-/// The [`id`] of a row whose key has one column.
-pub fn id_of_one(key: String) -> String {
-    if key.len() <= MAX_ID_BYTES {
-        return key;
+/// The [`id`] of a row; empty, which is refused by name, where a part of its key is NULL.
+pub fn id_of_row(key: &[Option<String>]) -> String {
+    if let [single] = key {
+        return single.clone().map(shortened).unwrap_or_default();
     }
-    let digest = Sha256::digest(key.as_bytes());
+    let parts: Option<Vec<&str>> = key.iter().map(Option::as_deref).collect();
+    parts.map(|parts| id(&parts)).unwrap_or_default()
+}
+
+fn shortened(joined: String) -> String {
+    if joined.len() <= MAX_ID_BYTES {
+        return joined;
+    }
+    let digest = Sha256::digest(joined.as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{DIGEST}{hex}")
 }

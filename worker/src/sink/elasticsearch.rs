@@ -118,14 +118,5 @@ pub fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> A
 
 /// The document of a row.
 pub fn document(row: Row) -> Document {
-    Document { id: id(row.key).unwrap_or_default(), version: row.version, body: row.doc }
-}
-
-/// The id of a key. One with a NULL in it names nothing; an empty id is refused by name.
-fn id(mut key: Vec<Option<String>>) -> Option<String> {
-    if let [single] = key.as_mut_slice() {
-        return single.take().map(elasticsearch::id_of_one);
-    }
-    let parts: Option<Vec<&str>> = key.iter().map(Option::as_deref).collect();
-    parts.map(|parts| elasticsearch::id(&parts))
+    Document { id: elasticsearch::id_of_row(&row.key), version: row.version, body: row.doc }
 }

@@ -54,7 +54,7 @@ impl Comparison<'_> {
             .bind(parameters(&scope))
             .fetch(&mut *snapshot);
         while let Some((key, settled, doc)) = rows.try_next().await? {
-            let id = id(&key);
+            let id = elasticsearch::id_of_row(&key);
             let hash = doc.map_or(0, |doc| self.hash(&self.written(&doc).unwrap_or(doc)));
             down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
             down.send().await?;
@@ -122,10 +122,4 @@ impl Comparison<'_> {
     pub fn hash(&self, document: &str) -> i64 {
         fingerprint(document, &self.fields)
     }
-}
-
-/// The id of a row; empty where a part of the key is NULL.
-pub fn id(key: &[Option<String>]) -> String {
-    let key: Option<Vec<&str>> = key.iter().map(Option::as_deref).collect();
-    key.map(|key| elasticsearch::id(&key)).unwrap_or_default()
 }
