@@ -10,7 +10,7 @@ const DIGEST: &str = "sha256:";
 /// A row on its way into an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Its `_id`, see [`id`].
+    /// Its `_id`, see [`id_of_row`].
     pub id: String,
     /// What decides which of two writes of one id is the newer; must not be negative.
     pub version: Option<i64>,
@@ -28,7 +28,7 @@ pub fn id(key: &[&str]) -> String {
     })
 }
 
-/// The [`id`] of a row; empty, which is refused by name, where a part of its key is NULL.
+/// The `_id` of a row by its key; empty, which is refused by name, where a part of its key is NULL.
 pub fn id_of_row(key: &[Option<String>]) -> String {
     if let [single] = key {
         return single.clone().map(shortened).unwrap_or_default();
@@ -46,7 +46,7 @@ fn shortened(joined: String) -> String {
     format!("{DIGEST}{hex}")
 }
 
-/// The key of `columns` values whose [`id`] this is; none where it is a digest, or no id of ours.
+/// The key of `columns` values whose [`id_of_row`] this is; none where it is a digest, or no id of ours.
 pub fn key(id: &str, columns: usize) -> Option<Vec<String>> {
     if id.starts_with(DIGEST) {
         return None;
