@@ -223,7 +223,7 @@ comment on table etl.etl_transitions is
 -- It is taken here and not by callers, so that no insert can forget it.
 create function etl.log_in_commit_order() returns trigger
     language plpgsql
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform pg_advisory_xact_lock(hashtextextended('etl.etl_transitions', 0));
@@ -238,7 +238,7 @@ create trigger etl_transitions_in_commit_order
 -- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
 create function etl.announce_transition() returns trigger
     language plpgsql
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform pg_notify('vitrina_events', json_build_object('id', new.id, 'pipeline_id', new.pipeline_id)::text);

@@ -1,8 +1,8 @@
 -- Who may do what. Roles belong to the whole server, so another database's migration may have made them already.
 --
---   vitrina_query   reads the source schemas and nothing else: users' queries are described and read under it
---   vitrina_mart    that, and writes the marts: a page is pushed down as one INSERT … SELECT under it
---   vitrina_app     the services' account: both of the above, and the control plane's tables
+--   vitrina_query   reads the source schemas and nothing else: a user's query is judged, and executed, under it alone
+--   vitrina_mart    writes the marts: it takes the rows that etl_page.read returns, and never executes a user's query
+--   vitrina_app     the services' account: the control plane's tables, and the functions of etl_page
 --
 -- The account has no password here: the operator gives it one. What is granted stands in repeatable/grants.sql.
 

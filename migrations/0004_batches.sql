@@ -1,11 +1,109 @@
 -- One batch is one statement, and so one transaction: either all of it happened or none, whatever dies.
 
--- What runs users' queries runs with the rights of vitrina_mart and nobody else's: it reads the source schemas and
--- writes the marts. A function with its owner's rights also keeps the query from changing its role.
-grant vitrina_mart to current_user;
-create schema if not exists etl_page authorization vitrina_mart;
-comment on schema etl_page is 'Vitrina: runs users'' queries with the rights of vitrina_mart';
+-- A user's query executes under vitrina_query in etl_page.read, and nowhere else. That function is stable, so PostgreSQL
+-- refuses whatever is not a select; it has its owner's rights, so no setting of the session leads to another role; and it
+-- makes itself read-only, so that no function which is called within it can write either. The statements that write marts
+-- are Vitrina's own: they execute under vitrina_mart and select from etl_page.read.
+grant vitrina_query, vitrina_mart to current_user;
+create schema if not exists etl_page;
+create schema if not exists etl_swap authorization vitrina_mart;
+comment on schema etl_page is 'Vitrina: the functions that execute users'' queries and write marts';
+comment on schema etl_swap is 'Vitrina: rows that runs with full_strategy `swap` have gathered so far';
+grant usage, create on schema etl_page to vitrina_query, vitrina_mart;
 
+set role vitrina_query;
+
+create function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
+    returns setof record
+    language plpgsql
+    stable
+    security definer
+    -- Nobody knows how many rows a query returns. The planner must not take them for few, or it would look each of them
+    -- up in a list.
+    rows 1000000
+    set search_path = pg_catalog, pg_temp
+    set standard_conforming_strings = on
+    -- The services' sessions look rows up by key (`database::BY_KEY`); a user's query is planned as ever.
+    set enable_seqscan = on
+    set plan_cache_mode = auto
+as $$
+begin
+    -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
+    begin
+        perform set_config('transaction_read_only', 'on', true);
+        -- A timestamp arrives as such: read from text within the query it would be no constant, and «:after_key is null
+        -- or …» could not be decided when the query is planned.
+        return query execute query using
+            case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
+            page_size, after, upper;
+    exception
+        when sqlstate 'VT000' then null;
+    end;
+end
+$$;
+
+comment on function etl_page.read is
+    'Executes a select that was built around a judged query, and returns its rows. $1 and $2 are the key and id after which a page begins, $3 its bound, $4 its size; $5 and $6 are where it begins and its bound as text';
+
+create function etl_page.estimate(query text, after text[], upper text, page_size bigint, by_time boolean)
+    returns json
+    language plpgsql
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set standard_conforming_strings = on
+    set enable_seqscan = on
+    set plan_cache_mode = auto
+as $$
+declare
+    plan json;
+begin
+    begin
+        perform set_config('transaction_read_only', 'on', true);
+        execute 'explain (format json) ' || query into plan using
+            case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
+            page_size, after, upper;
+    exception
+        when sqlstate 'VT000' then null;
+    end;
+    return plan;
+end
+$$;
+
+create function etl_page.describe(query text)
+    returns table (tree text, names text[], types oid[], type_names text[], declared text[])
+    language plpgsql
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set standard_conforming_strings = on
+as $$
+begin
+    begin
+        execute 'create temporary view vitrina_judged as select * from (' || query || E'\n) as source';
+        -- Once more in other brackets: a text that closes a bracket of ours and goes on behind it cannot be read in both.
+        execute 'create temporary view vitrina_bracketed as select * from ((' || query || E'\n)) as source';
+        select w.ev_action::text into tree from pg_rewrite w where w.ev_class = 'pg_temp.vitrina_judged'::regclass;
+        select coalesce(array_agg(a.attname::text order by a.attnum), '{}'),
+               coalesce(array_agg(a.atttypid order by a.attnum), '{}'),
+               coalesce(array_agg(format_type(a.atttypid, null) order by a.attnum), '{}'),
+               coalesce(array_agg(format_type(a.atttypid, a.atttypmod) order by a.attnum), '{}')
+        into names, types, type_names, declared
+        from pg_attribute a
+        where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
+        -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
+        raise exception using errcode = 'VT005', message = 'described';
+    exception
+        when sqlstate 'VT005' then null;
+    end;
+    return next;
+end
+$$;
+
+comment on function etl_page.describe is
+    'How the server reads a query, without planning or executing it: its tree as pg_rewrite stores that of a view, and its columns';
+
+comment on function etl_page.estimate is 'The plan of what etl_page.read would execute. Parameters as there';
+
+reset role;
 set role vitrina_mart;
 
 create function etl_page.run(statement text, after text[], upper text, page_size bigint, by_time boolean default false)
@@ -14,10 +112,10 @@ create function etl_page.run(statement text, after text[], upper text, page_size
     security definer
     set search_path = pg_catalog, pg_temp
     set standard_conforming_strings = on
+    set enable_seqscan = on
+    set plan_cache_mode = auto
 as $$
 begin
-    -- A timestamp arrives as such: read from text within the query it would be no constant, and «:after_key is null or …»
-    -- could not be decided when the query is planned.
     return query execute statement using
         case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
         page_size, after, upper;
@@ -25,23 +123,37 @@ end
 $$;
 
 comment on function etl_page.run is
-    'Executes the statement of one page, which was built from a guarded query. $1 and $2 are the key and id after which the page begins, $3 its bound, $4 its size; $5 and $6 are where it begins and its bound as text';
+    'Executes a statement of Vitrina''s own that reads and writes marts; a user''s query stands in it only as an argument of etl_page.read, whose parameters it passes on';
 
-create function etl_page.execute(statement text) returns void
+create function etl_page.create_gathering(name text, mart text, columns text[], key text[]) returns void
     language plpgsql
     security definer
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    execute statement;
+    execute format(
+        'create table if not exists etl_swap.%I as select %s from analytics.%I with no data',
+        name, (select string_agg(format('%I', c), ', ' order by place) from unnest(columns) with ordinality as l (c, place)), mart);
+    execute format(
+        'create unique index if not exists %I on etl_swap.%I (%s)',
+        name || '_key', name, (select string_agg(format('%I', k), ', ' order by place) from unnest(key) with ordinality as l (k, place)));
 end
 $$;
 
-comment on function etl_page.execute is 'Makes and removes the tables in which a run with full_strategy `swap` gathers its rows';
+comment on function etl_page.create_gathering is
+    'Makes the table in which a run with full_strategy `swap` gathers its rows: these columns of the mart, unique by its key';
 
-revoke execute on function etl_page.run, etl_page.execute from public;
-grant usage on schema etl_page to vitrina_app;
-grant execute on function etl_page.run, etl_page.execute to vitrina_app;
+create function etl_page.drop_gathering(name text) returns void
+    language plpgsql
+    security definer
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    execute format('drop table if exists etl_swap.%I', name);
+end
+$$;
+
+comment on function etl_page.drop_gathering is 'Removes such a table';
 
 reset role;
 
@@ -51,6 +163,7 @@ reset role;
 --   VT003  its page did not get further
 create function etl.refuse_batch(code text, reason text) returns void
     language plpgsql
+    set search_path = pg_catalog, pg_temp
 as $$
 begin
     raise exception using errcode = code, message = reason;
@@ -80,12 +193,16 @@ create function etl.run_batch(
         run_seconds double precision
     )
     language plpgsql
+    set search_path = pg_catalog, pg_temp
 as $$
 declare
     range etl.etl_run_ranges;
     run etl.etl_runs;
     page record;
 begin
+    -- A cancellation finds the run's statement by this name (`store::backends`).
+    perform set_config('application_name', 'vitrina-worker ' || batch_run, true);
+
     -- The fence: whoever moves the number first owns the batch. A late twin waits here for the row and then fails.
     update etl.etl_run_ranges g
     set next_batch = g.next_batch + 1
@@ -93,6 +210,12 @@ begin
     returning * into range;
     if not found then
         perform etl.refuse_batch('VT001', format('batch %s was committed by another worker', batch_number));
+    end if;
+
+    -- Asked after the session has its name: a run that was cancelled before is seen here, and a later cancellation sees
+    -- the name.
+    if not exists (select from etl.etl_runs r where r.id = batch_run and r.status = 'RUNNING') then
+        perform etl.refuse_batch('VT002', 'the run was ended');
     end if;
 
     select * into page from etl_page.run(statement, range.after, range.upper, page_size, by_time);

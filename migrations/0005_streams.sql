@@ -1,39 +1,11 @@
 -- Pages whose rows pass through a worker: to a transform, to a sink elsewhere, or one by one where some are refused.
 
--- Reads a page with the rights of vitrina_query alone: here nothing is written.
-grant vitrina_query to current_user;
 set role vitrina_mart;
-grant usage, create on schema etl_page to vitrina_query;
-reset role;
-set role vitrina_query;
-
-create function etl_page.read(statement text, after text[], upper text, page_size bigint, by_time boolean)
-    returns table (key text[], version bigint, doc text, rows_read bigint, last text[], more boolean)
-    language plpgsql
-    security definer
-    set search_path = pg_catalog, pg_temp
-    set standard_conforming_strings = on
-as $$
-begin
-    return query execute statement using
-        case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
-        page_size, after, upper;
-end
-$$;
-
-comment on function etl_page.read is
-    'Returns the rows of one page as JSON and, in one last row without a doc, what etl_page.run would say of the page. Parameters as there';
-
-revoke execute on function etl_page.read from public;
-grant execute on function etl_page.read to vitrina_app;
-
-reset role;
-set role vitrina_mart;
-revoke usage, create on schema etl_page from vitrina_query;
 
 -- Writes rows of pg_temp.vitrina_page. Where the server refuses one, it is looked for by halving and put aside.
 create function etl_page.write_rows(statement text, first bigint, last bigint, most_refused bigint) returns bigint
     language plpgsql
+    set search_path = pg_catalog, pg_temp
 as $$
 declare
     written bigint;
@@ -62,18 +34,17 @@ $$;
 comment on function etl_page.write_rows is
     'Writes the rows at the places first to last. Raises VT004 once more rows are refused than may be';
 
-revoke execute on function etl_page.write_rows from public;
-
 reset role;
 
 -- Where a worker puts a page down before it is written: tables of its session, emptied by every commit.
 create function etl.stage_page() returns void
     language plpgsql
+    set search_path = pg_catalog, pg_temp
 as $$
 begin
     if to_regclass('pg_temp.vitrina_page') is null then
-        create temporary table vitrina_page (place bigint not null, doc json not null) on commit delete rows;
-        create temporary table vitrina_refused (place bigint not null, error text not null) on commit delete rows;
+        create temporary table pg_temp.vitrina_page (place bigint not null, doc json not null) on commit delete rows;
+        create temporary table pg_temp.vitrina_refused (place bigint not null, error text not null) on commit delete rows;
         grant select on pg_temp.vitrina_page to vitrina_mart;
         grant select, insert on pg_temp.vitrina_refused to vitrina_mart;
     end if;

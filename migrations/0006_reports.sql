@@ -41,7 +41,7 @@ comment on column etl.etl_reports.job_id is 'Its job in apalis.jobs';
 -- The end of a report, for whoever waits for it. The id only: the truth is in the table.
 create function etl.announce_report() returns trigger
     language plpgsql
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform pg_notify('vitrina_reports', new.id::text);

@@ -7,6 +7,7 @@ create function etl.run_duration_bounds() returns double precision[]
     language sql
     immutable
     parallel safe
+    set search_path = pg_catalog, pg_temp
 as $$
     select array[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200]
 $$;
@@ -18,7 +19,7 @@ create function etl.count_duration(seconds double precision) returns bigint[]
     language sql
     immutable
     parallel safe
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
     select array_agg(coalesce(seconds > coalesce(below, '-infinity') and seconds <= upto, false)::integer::bigint order by upto)
     from (
@@ -34,7 +35,7 @@ create function etl.sink_of(inputs jsonb) returns text
     language sql
     immutable
     parallel safe
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
     select case
         when coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') like 'es:%' then 'elasticsearch'
@@ -75,7 +76,7 @@ comment on column etl.etl_run_totals.gaps is 'Seconds between the ends of the la
 
 create function etl.sum_up_run() returns trigger
     language plpgsql
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 declare
     took double precision := extract(epoch from new.finished_at - new.started_at);

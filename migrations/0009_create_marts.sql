@@ -54,7 +54,8 @@ $$;
 
 comment on function etl_page.create_mart is 'Creates the mart that etl_page.mart_ddl describes, and returns the statement';
 
-revoke execute on function etl_page.mart_ddl, etl_page.create_mart from public;
-grant execute on function etl_page.mart_ddl, etl_page.create_mart to vitrina_app;
-
 reset role;
+
+-- The functions are complete: from here on neither role can plant another one beside them.
+revoke create on schema etl_page from vitrina_query, vitrina_mart;
+revoke usage on schema etl_page from vitrina_query;

@@ -12,7 +12,7 @@ drop function etl.announce_transition();
 create function etl.log_in_commit_order() returns trigger
     language plpgsql
     security definer
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 declare
     place bigint;

@@ -3,7 +3,7 @@
 
 create or replace function etl.sum_up_run() returns trigger
     language plpgsql
-    set search_path = pg_catalog
+    set search_path = pg_catalog, pg_temp
 as $$
 declare
     took   double precision := extract(epoch from new.finished_at - new.started_at);

@@ -3,12 +3,6 @@
 -- Vitrina looks its own rows up by their keys. A plan that was made while a table had a page or two would scan the table,
 -- and still does when it has thousands, until the server has looked at it again. So the sessions that look rows up are told
 -- not to (`database::BY_KEY`), and the functions within them that execute users' statements plan as ever.
-set role vitrina_mart;
-alter function etl_page.run set enable_seqscan = on;
-alter function etl_page.run set plan_cache_mode = auto;
-alter function etl_page.execute set enable_seqscan = on;
-alter function etl_page.execute set plan_cache_mode = auto;
-reset role;
 
 -- A change of status moved the pipeline's row to another page and wrote to three indexes, because one of them was about
 -- the status. There are never so many pipelines that it is worth that.

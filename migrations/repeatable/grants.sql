@@ -5,23 +5,52 @@ do $$
 declare
     source text;
     membership record;
+    bound record;
 begin
     for membership in
-        select * from (values ('vitrina_query', 'vitrina_mart'), ('vitrina_mart', 'vitrina_app'),
-                              ('pg_read_all_stats', 'vitrina_app')) as m (granted, member)
+        select * from (values ('pg_read_all_stats', 'vitrina_app', true),
+                              -- Queries are read and marts are written by the functions of etl_page alone.
+                              ('vitrina_query', 'vitrina_app', false), ('vitrina_mart', 'vitrina_app', false),
+                              ('vitrina_query', 'vitrina_mart', false))
+            as m (granted, member, wanted)
+        where m.wanted <> exists (
+            select from pg_auth_members a
+            where a.roleid = m.granted::regrole and a.member = m.member::regrole
+        )
     loop
-        if not exists (
-            select from pg_auth_members m
-            where m.roleid = membership.granted::regrole and m.member = membership.member::regrole
-        ) then
+        if membership.wanted then
             execute format('grant %I to %I', membership.granted, membership.member);
+        else
+            execute format('revoke %I from %I', membership.granted, membership.member);
         end if;
+    end loop;
+
+    -- Queries are judged as temporary views, and pages are put down in temporary tables.
+    execute format('grant temporary on database %I to vitrina_query, vitrina_app', current_database());
+
+    -- What a statement of the services may take from the server, unless the operator has decided otherwise.
+    -- A session of theirs that needs more time says so itself.
+    for bound in
+        select *
+        from (values ('statement_timeout', '10min'), ('work_mem', '32MB'), ('temp_file_limit', '10GB')) as b (name, value)
+        where not exists (
+            select from pg_db_role_setting s, unnest(s.setconfig) as entry
+            where s.setrole = 'vitrina_app'::regrole and starts_with(entry, b.name || '=')
+        )
+    loop
+        begin
+            execute format('alter role vitrina_app set %I = %L', bound.name, bound.value);
+        exception
+            when insufficient_privilege then
+                raise warning 'this account may not bound % for vitrina_app: a superuser does it with: alter role vitrina_app set % = %',
+                    bound.name, bound.name, quote_literal(bound.value);
+        end;
     end loop;
 
     foreach source in array string_to_array(current_setting('vitrina.source_schemas'), ',')
     loop
         if exists (select from pg_namespace where nspname = source) then
-            execute format('grant usage on schema %I to vitrina_query', source);
+            execute format('grant usage on schema %I to vitrina_query, vitrina_mart', source);
             execute format('grant select on all tables in schema %I to vitrina_query', source);
             execute format('alter default privileges in schema %I grant select on tables to vitrina_query', source);
         end if;
@@ -29,9 +58,21 @@ begin
 end
 $$;
 
-grant usage on schema analytics to vitrina_mart;
+-- The services look at the marts' definitions; their rows are read and written by vitrina_mart alone.
+grant usage on schema analytics to vitrina_mart, vitrina_app;
 grant select, insert, update, delete on all tables in schema analytics to vitrina_mart;
 alter default privileges in schema analytics grant select, insert, update, delete on tables to vitrina_mart;
+
+-- Each function is for those who call it. The owner of one is the role that it executes under, so that right is taken
+-- from owners too: what executes under a role cannot call further functions with its rights.
+revoke execute on all functions in schema etl, etl_page from public, vitrina_query, vitrina_mart;
+grant execute on all functions in schema etl to vitrina_app;
+grant execute on function
+    etl_page.read, etl_page.describe, etl_page.estimate, etl_page.run, etl_page.create_gathering, etl_page.drop_gathering,
+    etl_page.mart_ddl, etl_page.create_mart
+    to vitrina_app;
+grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
+grant usage on schema etl_page to vitrina_app, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;
 grant select, insert, update, delete on all tables in schema etl to vitrina_app;

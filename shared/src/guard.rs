@@ -1,22 +1,26 @@
-//! What a source query may say.
+//! What a source query may do.
 //!
-//! A pipeline's query is written by a user and run by us, beside tables that it must not touch. Four layers stand between
-//! the two, and each holds on its own:
+//! A pipeline's query is written by a user and executed by us, beside tables that it must not touch. Four layers stand
+//! between the two:
 //!
-//! 1. [`parse()`] reads the text: one `select` over tables of the source schemas. What we send to the server later is not
-//!    the user's text but our reading of it (`text`), so the server cannot read it differently.
-//! 2. [`check_functions`] asks the server's catalog about every function that is called: none may write, wait or reach
-//!    around the other layers.
-//! 3. [`restrict`] gives the transaction away to [`QUERY_ROLE`], which may select from the source schemas and nothing else;
-//!    [`describe()`] makes it read only besides.
-//! 4. The same [`restrict`] bounds how long a statement runs and waits for locks.
+//! 1. *Early*: [`parse()`] reads the text, and [`check_functions`] the names that it calls, for a clear answer. What we send
+//!    to the server later is not the user's text but our reading of it (`text`). This layer decides nothing alone: another
+//!    reading than the server's is a hole.
+//! 2. *Judged*: [`describe()`] has the server read the query, and every function, operator, type and relation in that reading
+//!    is looked up by oid (`judged`). Functions are allowed, not forbidden (`allowed`).
+//! 3. *Confined*: the query executes in `etl_page.read`, a stable function with the rights of [`QUERY_ROLE`], which may select
+//!    from the source schemas and nothing else. PostgreSQL refuses there what is not a select, and every change of role.
+//! 4. *Bounded*: time, memory and files, by settings of the services' sessions and role; what goes on too long is cancelled.
 //!
-//! Read `placeholders` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`.
+//! Read `placeholders` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`, `judged`, `allowed`.
 //!
-//! What a view or a function of a source schema does inside is its owner's word: it is checked by layers 3 and 4 only.
+//! What a function of a source schema does inside, and which tables a view of one reads, is its owner's word: layers 3 and 4
+//! hold there too.
 
+mod allowed;
 mod describe;
 mod functions;
+mod judged;
 mod parse;
 mod placeholders;
 mod relations;
@@ -24,11 +28,12 @@ mod text;
 
 use std::fmt;
 
-pub use describe::{QueryLimits, describe, restrict};
+#[cfg(feature = "testing")]
+pub use describe::judge_alone;
+pub use describe::{Description, QueryLimits, describe};
 pub use functions::{FunctionName, check_functions};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
-pub use relations::RelationName;
 
 /// The role that users' queries run under: it has no login, may select from the source schemas, and nothing else.
 pub const QUERY_ROLE: &str = "vitrina_query";
@@ -90,6 +95,8 @@ pub enum Refusal {
     TableCommand,
     #[error("write the operator itself instead of OPERATOR(…)")]
     QualifiedOperator,
+    #[error("write the function itself instead of TREAT(…)")]
+    Treat,
     #[error("{written} is not something that a PostgreSQL query can select from")]
     StrangeRelation { written: String },
     #[error("Unicode escapes (U&) are not accepted; write the character itself")]
@@ -118,6 +125,17 @@ pub enum Refusal {
         "the function {function} looks at the server or around the tables that a query may read; it is not allowed"
     )]
     ForbiddenFunction { function: FunctionName },
+    #[error("the type {name} names objects of the server, which a query has no use for; leave it out, or cast to text")]
+    ForbiddenType { name: String },
+    #[error(
+        "the role vitrina_query cannot read {name}: run `vitrina migrate` again, or grant select on {name} to vitrina_query"
+    )]
+    Unreadable { name: String },
+    #[error(
+        "PostgreSQL reads something in the query that this version of Vitrina does not know ({part}); write it otherwise, \
+         or update Vitrina"
+    )]
+    UnknownNode { part: String },
     #[error("the query returns no columns")]
     NoColumns,
     #[error("the query returns two columns named {name}; give one of them an alias")]

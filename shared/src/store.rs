@@ -4,10 +4,10 @@
 
 pub(crate) mod at_once;
 pub mod compared;
-pub mod comparisons;
 pub mod dead_letters;
 pub mod horizon;
 pub mod marts;
+pub mod pages;
 pub mod pipelines;
 pub mod queue;
 pub mod reports;

@@ -8,6 +8,8 @@ mod plan;
 mod query;
 mod target;
 
+use std::collections::BTreeSet;
+
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
@@ -35,6 +37,8 @@ pub struct Reader {
     pub query: SourceQuery,
     /// What it returns.
     pub columns: Vec<SourceColumn>,
+    /// The tables and views that it names, by oid.
+    pub relations: BTreeSet<u32>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
@@ -63,7 +67,8 @@ pub async fn review(
         problems.extend(target::alone(&mut connection, draft).await?);
         return Ok(Review { problems, reader: None });
     };
-    match query::read(&mut *describing.acquire().await?, sql, schemas).await {
+    let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
+    match query::read(&mut *describing.acquire().await?, sql, walk, schemas).await {
         Ok(mut reader) => {
             match plan::arriving(&draft.tasks, &reader.columns) {
                 Ok(columns) => reader.arriving = columns,

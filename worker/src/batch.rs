@@ -7,6 +7,7 @@
 mod ahead;
 mod chain;
 mod close;
+mod confined;
 mod estimate;
 mod open;
 mod plan;
@@ -18,7 +19,8 @@ mod stream;
 mod streaming;
 
 pub use chain::execute;
+pub use confined::{literal, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::{comparable, quote};
 pub use reader::transformed;
-pub use streaming::{of_any_length, version};
+pub use streaming::version;

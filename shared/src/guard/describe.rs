@@ -1,45 +1,94 @@
-//! Layers 3 and 4: the query meets the server, under a role that can only read and with its time bounded.
+//! The query meets the server, which says what it returns (here) and what it does (`judged`).
+//!
+//! `etl_page.describe` makes a temporary view of the query and undoes that at once, under a role that can only read.
+//! Nothing is planned or executed, so a query that would take hours is described as quickly as any other.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use sqlparser::tokenizer::Location;
 use sqlx::postgres::types::Oid;
-use sqlx::postgres::{PgColumn, PgDatabaseError, PgErrorPosition};
-use sqlx::{AssertSqlSafe, Column, Connection, Executor, PgConnection, SqlSafeStr, Statement};
+use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 
-use super::{GuardError, QUERY_ROLE, Refusal, SourceQuery};
+use super::{GuardError, ParameterTypes, Refusal, SourceQuery, SourceSchemas, judged};
 use crate::domain::SourceColumn;
 
-/// How long a user's query may run, and wait for a lock.
+/// How much `etl_page.describe` writes before the query; complaints are counted from there.
+const BEFORE: usize = "create temporary view vitrina_judged as select * from (".len();
+const DUPLICATE_COLUMN: &str = "42701";
+
+/// How long describing a query may take, and wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryLimits {
     pub statement: Duration,
     pub lock: Duration,
 }
 
-/// Enough to describe a query, which is planned and not run.
 impl Default for QueryLimits {
     fn default() -> Self {
         Self { statement: Duration::from_secs(5), lock: Duration::from_secs(2) }
     }
 }
 
-/// Hands the transaction of `conn` over to users' SQL until it ends.
-///
-/// The settings are what our reading of a query relies on: names mean the server's own functions and types unless
-/// they are qualified, and a backslash in a string is a backslash.
-pub async fn restrict(conn: &mut PgConnection, limits: &QueryLimits) -> sqlx::Result<()> {
-    let settings = format!(
-        "set local search_path = pg_catalog, pg_temp;
-        set local standard_conforming_strings = on;
-        set local statement_timeout = {};
-        set local lock_timeout = {};
-        set local role {QUERY_ROLE}",
+/// What the server says of a query.
+#[derive(Debug)]
+pub struct Description {
+    /// What it returns.
+    pub columns: Vec<SourceColumn>,
+    /// The tables and views that it names, by oid.
+    pub relations: BTreeSet<u32>,
+}
+
+/// Asks the server what `query` returns and what it does. `walk` names the key and the id that its placeholders are about.
+pub async fn describe(
+    conn: &mut PgConnection,
+    query: &SourceQuery,
+    walk: (Option<&str>, Option<&str>),
+    schemas: &SourceSchemas,
+    limits: &QueryLimits,
+) -> Result<Description, GuardError> {
+    let mut tx = begin(conn, limits).await?;
+    let read = async |tx: &mut PgConnection, text: &str| {
+        Reading::of(tx, text).await.map_err(|error| blame(error, |position| query.text.locate(position)))
+    };
+    let mut reading = read(&mut tx, &query.text.with_nulls()).await?;
+    let mut columns = reading.columns();
+    // Executed is the query with values of these types, which may mean other functions than bare nulls do.
+    if let Some(types) = ParameterTypes::of(&columns, walk.0, walk.1).filter(|_| !query.placeholders().is_empty()) {
+        reading = read(&mut tx, &query.text.with_typed_nulls(&types)).await?;
+        columns = reading.columns();
+    }
+    if reading.names.is_empty() {
+        return Err(Refusal::NoColumns.into());
+    }
+    let judged = judged::judge(&mut tx, reading.tree, schemas).await?;
+    let nullable = nullable(&mut tx, &judged.origins).await?;
+    for (column, nullable) in columns.iter_mut().zip(nullable) {
+        column.nullable = nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
+    }
+    tx.rollback().await?;
+    Ok(Description { columns, relations: judged.relations })
+}
+
+/// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.
+#[cfg(feature = "testing")]
+pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSchemas) -> Result<(), GuardError> {
+    let mut tx = begin(conn, &QueryLimits::default()).await?;
+    let reading = Reading::of(&mut tx, text).await.map_err(|error| blame(error, |_| None))?;
+    judged::judge(&mut tx, reading.tree, schemas).await?;
+    tx.rollback().await?;
+    Ok(())
+}
+
+/// A transaction for one description.
+async fn begin<'c>(conn: &'c mut PgConnection, limits: &QueryLimits) -> sqlx::Result<Transaction<'c, Postgres>> {
+    let limited = format!(
+        "begin; set local statement_timeout = {}; set local lock_timeout = {}",
         milliseconds(limits.statement),
         milliseconds(limits.lock),
     );
-    sqlx::raw_sql(AssertSqlSafe(settings)).execute(conn).await?;
-    Ok(())
+    conn.begin_with(AssertSqlSafe(limited)).await
 }
 
 /// At least one: zero would mean no limit.
@@ -47,85 +96,60 @@ fn milliseconds(duration: Duration) -> u128 {
     duration.as_millis().clamp(1, i32::MAX.unsigned_abs().into())
 }
 
-/// Asks the server what `query` returns, without running it.
-pub async fn describe(
-    conn: &mut PgConnection,
-    query: &SourceQuery,
-    limits: &QueryLimits,
-) -> Result<Vec<SourceColumn>, GuardError> {
-    // A cached statement would describe the tables as they were when it was prepared.
-    conn.clear_cached_statements().await?;
-    let mut tx = conn.begin_with("begin read only").await?;
-    restrict(&mut tx, limits).await?;
-    let sql = AssertSqlSafe(query.text.with_nulls()).into_sql_str();
-    let statement = (&mut *tx).prepare(sql).await.map_err(|error| blame(error, query))?;
-    refuse_unusable(statement.columns())?;
-    plan(&mut tx, query).await?;
-    let columns = look_up(&mut tx, statement.columns(), query.pads_with_nulls).await?;
-    tx.rollback().await?;
-    Ok(columns)
+/// How the server reads a query.
+#[derive(Debug, sqlx::FromRow)]
+struct Reading {
+    tree: String,
+    names: Vec<String>,
+    types: Vec<Oid>,
+    type_names: Vec<String>,
+    declared: Vec<String>,
 }
 
-/// Has the query planned. Preparing asks for no rights; only this finds out that a table may not be read.
-async fn plan(conn: &mut PgConnection, query: &SourceQuery) -> Result<(), GuardError> {
-    let sql = AssertSqlSafe(format!("explain {}", query.text.with_nulls()));
-    let planned = sqlx::query(sql).persistent(false).execute(conn).await;
-    planned.map(|_| ()).map_err(|error| blame(error, query))
-}
-
-fn refuse_unusable(columns: &[PgColumn]) -> Result<(), Refusal> {
-    if columns.is_empty() {
-        return Err(Refusal::NoColumns);
+impl Reading {
+    async fn of(conn: &mut PgConnection, text: &str) -> sqlx::Result<Self> {
+        sqlx::query_as("select tree, names, types, type_names, declared from etl_page.describe($1)")
+            .bind(text)
+            .fetch_one(conn)
+            .await
     }
-    let mut seen = HashSet::new();
-    match columns.iter().find(|column| !seen.insert(column.name())) {
-        Some(column) => Err(Refusal::DuplicateColumn { name: column.name().to_owned() }),
-        None => Ok(()),
+
+    fn columns(&self) -> Vec<SourceColumn> {
+        let types = self.types.iter().zip(self.type_names.iter().zip(&self.declared));
+        let column = |(name, (oid, (type_name, declared))): (&String, (&Oid, (&String, &String)))| SourceColumn {
+            name: name.clone(),
+            type_oid: oid.0,
+            type_name: type_name.clone(),
+            declared: Some(declared.clone()),
+            nullable: None,
+        };
+        self.names.iter().zip(types).map(column).collect()
     }
 }
 
-/// Names the columns' types, with length and precision where they have any, and finds out which may be null. `attnotnull` says so for tables only, not for views, and
-/// an outer join brings nulls into a column that has none (`pads_with_nulls`).
-async fn look_up(
-    conn: &mut PgConnection,
-    columns: &[PgColumn],
-    pads_with_nulls: bool,
-) -> sqlx::Result<Vec<SourceColumn>> {
-    let types: Vec<Option<Oid>> = columns.iter().map(|column| column.type_info().oid()).collect();
-    let tables: Vec<Option<Oid>> = columns.iter().map(PgColumn::relation_id).collect();
-    let attributes: Vec<Option<i16>> = columns.iter().map(PgColumn::relation_attribute_no).collect();
-    let facts: Vec<(Oid, String, Option<String>, Option<bool>)> = sqlx::query_as(
+/// Which columns may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a
+/// column that has none.
+async fn nullable(conn: &mut PgConnection, origins: &[(u32, i16)]) -> sqlx::Result<Vec<Option<bool>>> {
+    sqlx::query_scalar(
         r"
-        select c.type, format_type(c.type, null),
-               case when a.atttypid = c.type then format_type(a.atttypid, a.atttypmod) end, not a.attnotnull
-        from unnest($1::oid[], $2::oid[], $3::int2[]) with ordinality as c (type, relation, attribute, position)
+        select not a.attnotnull
+        from unnest($1::oid[], $2::int2[]) with ordinality as c (relation, attribute, position)
         left join pg_class t on t.oid = c.relation and t.relkind in ('r', 'p')
         left join pg_attribute a on a.attrelid = t.oid and a.attnum = c.attribute
         order by c.position
         ",
     )
-    .bind(types)
-    .bind(tables)
-    .bind(attributes)
+    .bind(origins.iter().map(|(relation, _)| Oid(*relation)).collect::<Vec<_>>())
+    .bind(origins.iter().map(|(_, attribute)| *attribute).collect::<Vec<_>>())
     .fetch_all(conn)
-    .await?;
-    let described = columns.iter().zip(facts).map(|(column, (type_oid, type_name, declared, nullable))| SourceColumn {
-        name: column.name().to_owned(),
-        type_oid: type_oid.0,
-        type_name,
-        declared,
-        nullable: nullable.filter(|nullable| *nullable || !pads_with_nulls),
-    });
-    Ok(described.collect())
+    .await
 }
 
-/// Tells the query's faults from the server's troubles.
-fn blame(error: sqlx::Error, query: &SourceQuery) -> GuardError {
+/// Tells the query's faults from the server's troubles. `locate` knows where the user wrote what stands at a place of the text.
+fn blame(error: sqlx::Error, locate: impl Fn(usize) -> Option<Location>) -> GuardError {
     let server = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
     match server {
-        Some(complaint) if is_about_the_query(complaint.code()) => {
-            Refusal::Server { message: message(complaint, query) }.into()
-        }
+        Some(complaint) if is_about_the_query(complaint.code()) => refusal(complaint, locate).into(),
         Some(_) | None => error.into(),
     }
 }
@@ -137,10 +161,19 @@ fn is_about_the_query(code: &str) -> bool {
     code == "57014" || !troubles.iter().any(|class| code.starts_with(class))
 }
 
-fn message(complaint: &PgDatabaseError, query: &SourceQuery) -> String {
+fn refusal(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Location>) -> Refusal {
+    // What a server says in any language, it says with the column's name in quotes.
+    let name = complaint.message().split('"').nth(1).map(str::to_owned);
+    match name {
+        Some(name) if complaint.code() == DUPLICATE_COLUMN => Refusal::DuplicateColumn { name },
+        Some(_) | None => Refusal::Server { message: message(complaint, locate) },
+    }
+}
+
+fn message(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Location>) -> String {
     let mut message = complaint.message().to_owned();
-    if let Some(PgErrorPosition::Original(position)) = complaint.position()
-        && let Some(place) = query.text.locate(position)
+    if let Some(PgErrorPosition::Internal { position, .. }) = complaint.position()
+        && let Some(place) = position.checked_sub(BEFORE).and_then(locate)
     {
         message.push_str(&format!(" (line {}, column {})", place.line, place.column));
     }

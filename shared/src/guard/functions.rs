@@ -1,42 +1,21 @@
-//! Layer 2: every function that is called is one that only computes.
+//! Layer 1, with the server's help: a first look at the functions that a query names, for an early and clear answer.
 //!
-//! Calls are found between tokens, as a name before an opening parenthesis, which no special form of the syntax tree can
-//! hide. That finds too much (`in (`, `as t(a, b)`), which is harmless: a name that is no function is left to the
-//! server, whose search path holds nothing but its own functions. Functions behind operators and `row.function` are
-//! its own too, and of those none is volatile.
+//! Calls are found between tokens: a name before an opening parenthesis, which no special form of the syntax tree can hide,
+//! and a name after a period that follows a bracket, because PostgreSQL calls functions of one argument as attributes
+//! (`(expression).function`). That finds too much (`in (`, `as t(a, b)`, `(row).column`), which is harmless: a name that is no
+//! function is left to the server. A name that has allowed and forbidden overloads passes here: which of them is called, layer
+//! 2 knows.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use sqlparser::tokenizer::Token;
 use sqlx::PgConnection;
+use sqlx::postgres::types::Oid;
 
+use super::allowed::{Author, CATALOG, SAMPLINGS, Use};
 use super::text::Lexeme;
-use super::{GuardError, Refusal, SourceQuery, SourceSchemas};
-
-const CATALOG: &str = "pg_catalog";
-
-/// Volatile, since each call answers anew, but of no effect. The last two are sampling methods.
-const HARMLESS_VOLATILE: [&str; 9] = [
-    "random",
-    "random_normal",
-    "clock_timestamp",
-    "timeofday",
-    "gen_random_uuid",
-    "uuidv4",
-    "uuidv7",
-    "bernoulli",
-    "system",
-];
-
-/// The only functions of the server that may be called among those that look at it or administer it.
-const HARMLESS_ADMINISTRATIVE: [&str; 4] = ["pg_typeof", "pg_column_size", "pg_size_pretty", "pg_collation_for"];
-const ADMINISTRATIVE: [&str; 5] = ["pg_", "lo_", "dblink", "binary_upgrade_", "txid_"];
-
-/// These run SQL from a string or read whole schemas, whatever the query's own text says.
-const READ_AROUND: [&str; 3] = ["_to_xml", "_to_xmlschema", "_to_xml_and_xmlschema"];
-/// What it answers depends on the session and not on the source.
-const SESSION: [&str; 2] = ["current_setting", "set_config"];
+use super::{GuardError, Refusal, SourceQuery, SourceSchemas, judged};
 
 /// A function as PostgreSQL looks it up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,18 +28,6 @@ pub struct FunctionName {
 impl FunctionName {
     fn is_builtin(&self) -> bool {
         self.schema.as_deref().is_none_or(|schema| schema == CATALOG)
-    }
-
-    fn is_forbidden(&self) -> bool {
-        let name = self.name.as_str();
-        let administrative = ADMINISTRATIVE.iter().any(|prefix| name.starts_with(prefix));
-        administrative && !HARMLESS_ADMINISTRATIVE.contains(&name)
-            || READ_AROUND.iter().any(|suffix| name.ends_with(suffix))
-            || SESSION.contains(&name)
-    }
-
-    fn may_be_volatile(&self) -> bool {
-        self.is_builtin() && HARMLESS_VOLATILE.contains(&self.name.as_str())
     }
 }
 
@@ -87,6 +54,16 @@ pub(super) fn called(lexemes: &[Lexeme], schemas: &SourceSchemas) -> Result<BTre
     }
 }
 
+/// Finds the names that are taken as attributes of an expression: each may be a field, or a function of one argument.
+pub(super) fn attributes(lexemes: &[Lexeme]) -> BTreeSet<String> {
+    let taken = lexemes.windows(3).filter_map(|window| {
+        let [before, period, name] = window else { return None };
+        let of_expression = matches!(before.token, Token::RParen | Token::RBracket) && period.token == Token::Period;
+        of_expression.then(|| name.name()).flatten()
+    });
+    taken.collect()
+}
+
 /// The name that `lexemes` end with. Of a name in three parts the first two are taken for its schema.
 fn name_before(lexemes: &[Lexeme]) -> Option<FunctionName> {
     let name = lexemes.last()?.name()?;
@@ -103,61 +80,59 @@ fn name_before(lexemes: &[Lexeme]) -> Option<FunctionName> {
     Some(FunctionName { schema, name })
 }
 
-/// What the server's catalog says about all functions of one name.
-#[derive(sqlx::FromRow)]
-struct Overloads {
-    schema: Option<String>,
-    name: String,
-    known: bool,
-    volatile: bool,
-    security_definer: bool,
-}
-
 /// Refuses functions that may do more than compute.
-pub async fn check_functions(conn: &mut PgConnection, query: &SourceQuery) -> Result<(), GuardError> {
-    if let Some(function) = query.functions().iter().find(|function| function.is_forbidden()) {
-        return Err(Refusal::ForbiddenFunction { function: function.clone() }.into());
-    }
-    for overloads in look_up(conn, query.functions()).await? {
-        judge(overloads)?;
+pub async fn check_functions(
+    conn: &mut PgConnection,
+    query: &SourceQuery,
+    schemas: &SourceSchemas,
+) -> Result<(), GuardError> {
+    for (function, oids) in look_up(conn, query).await? {
+        if oids.is_empty() && function.schema.is_some() {
+            return Err(Refusal::UnknownFunction { function }.into());
+        }
+        if !SAMPLINGS.contains(&function.name.as_str()) {
+            check_overloads(conn, oids, schemas).await?;
+        }
     }
     Ok(())
 }
 
-/// An aggregate is as volatile as the functions it is made of; its own row always says immutable.
-async fn look_up(conn: &mut PgConnection, functions: &BTreeSet<FunctionName>) -> sqlx::Result<Vec<Overloads>> {
-    let schemas: Vec<_> = functions.iter().map(|function| function.schema.as_deref()).collect();
-    let names: Vec<_> = functions.iter().map(|function| function.name.as_str()).collect();
-    sqlx::query_as(
+/// Refuses a name of which every overload is refused, or some part of an aggregate.
+async fn check_overloads(conn: &mut PgConnection, oids: Vec<Oid>, schemas: &SourceSchemas) -> Result<(), GuardError> {
+    let overloads = judged::look_up(conn, oids.iter().map(|oid| oid.0)).await?;
+    let (calls, parts): (Vec<_>, Vec<_>) = overloads.iter().partition(|(by, _)| *by == Use::Call);
+    for (by, part) in parts {
+        part.judge(*by, Author::User, schemas)?;
+    }
+    let mut refusal = None;
+    for (by, overload) in calls {
+        match overload.judge(*by, Author::User, schemas) {
+            Ok(()) => return Ok(()),
+            Err(refused) => refusal = Some(refused),
+        }
+    }
+    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// The overloads of each name. An attribute can only be a function of one argument.
+async fn look_up(conn: &mut PgConnection, query: &SourceQuery) -> sqlx::Result<Vec<(FunctionName, Vec<Oid>)>> {
+    let calls = query.functions().iter().map(|function| (function.schema.as_deref(), function.name.as_str(), false));
+    let attributes = query.attributes.iter().map(|name| (None, name.as_str(), true));
+    let all: Vec<_> = calls.chain(attributes).collect();
+    let found: Vec<(Option<String>, String, Vec<Oid>)> = sqlx::query_as(
         r"
-        select called.schema, called.name, count(p.oid) > 0 as known,
-            coalesce(bool_or(p.provolatile = 'v' or part.provolatile = 'v'), false) as volatile,
-            coalesce(bool_or(p.prosecdef or part.prosecdef), false) as security_definer
-        from unnest($1::text[], $2::text[]) as called (schema, name)
+        select called.schema, called.name, coalesce(array_agg(p.oid) filter (where p.oid is not null), '{}')
+        from unnest($1::text[], $2::text[], $3::boolean[]) as called (schema, name, attribute)
         left join pg_catalog.pg_namespace n on n.nspname = coalesce(called.schema, 'pg_catalog')
         left join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = called.name
-        left join pg_catalog.pg_aggregate a on a.aggfnoid = p.oid
-        left join pg_catalog.pg_proc part on part.oid in (a.aggtransfn, a.aggfinalfn, a.aggmtransfn, a.aggmfinalfn)
-        group by called.schema, called.name
+            and (not called.attribute or p.pronargs >= 1 and p.pronargs - p.pronargdefaults <= 1)
+        group by called.schema, called.name, called.attribute
         ",
     )
-    .bind(schemas)
-    .bind(names)
+    .bind(all.iter().map(|(schema, ..)| *schema).collect::<Vec<_>>())
+    .bind(all.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
+    .bind(all.iter().map(|(.., attribute)| *attribute).collect::<Vec<_>>())
     .fetch_all(conn)
-    .await
-}
-
-fn judge(overloads: Overloads) -> Result<(), Refusal> {
-    let Overloads { schema, name, known, volatile, security_definer } = overloads;
-    let function = FunctionName { schema, name };
-    if !known && function.schema.is_some() {
-        return Err(Refusal::UnknownFunction { function });
-    }
-    if security_definer {
-        return Err(Refusal::SecurityDefiner { function });
-    }
-    if volatile && !function.may_be_volatile() {
-        return Err(Refusal::VolatileFunction { function });
-    }
-    Ok(())
+    .await?;
+    Ok(found.into_iter().map(|(schema, name, oids)| (FunctionName { schema, name }, oids)).collect())
 }

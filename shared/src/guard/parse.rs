@@ -10,7 +10,7 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::relations::{RelationName, relations};
+use super::relations::check_relations;
 use super::text::{Lexeme, Text, lexemes};
 use super::{FunctionName, MAX_QUERY_BYTES, ParameterTypes, Placeholder, Refusal, SourceSchemas, functions};
 
@@ -27,16 +27,12 @@ const STACK_BYTES: usize = 32 * 1024 * 1024;
 pub struct SourceQuery {
     pub(super) text: Text,
     pub(super) pads_with_nulls: bool,
-    relations: BTreeSet<RelationName>,
     functions: BTreeSet<FunctionName>,
+    /// Names after a period that follows an expression: fields, or functions of one argument.
+    pub(super) attributes: BTreeSet<String>,
 }
 
 impl SourceQuery {
-    /// The tables and views that it names.
-    pub fn relations(&self) -> &BTreeSet<RelationName> {
-        &self.relations
-    }
-
     /// Everything in it that looks like a call; some may be column lists of aliases.
     pub fn functions(&self) -> &BTreeSet<FunctionName> {
         &self.functions
@@ -63,10 +59,11 @@ pub fn parse(sql: &str, schemas: &SourceSchemas) -> Result<SourceQuery, Refusal>
     refuse_reserved(&lexemes)?;
     let text = Text::new(&lexemes)?;
     let functions = functions::called(&lexemes, schemas)?;
-    let relations = with_a_large_stack(|| relations(&syntax_tree(&lexemes)?, schemas))?;
+    let attributes = functions::attributes(&lexemes);
+    with_a_large_stack(|| check_relations(&syntax_tree(&lexemes)?, schemas))?;
     let padding = ["left", "right", "full", "rollup", "cube", "grouping"];
     let pads_with_nulls = lexemes.iter().any(|lexeme| padding.iter().any(|word| lexeme.is_word(word)));
-    Ok(SourceQuery { text, pads_with_nulls, relations, functions })
+    Ok(SourceQuery { text, pads_with_nulls, functions, attributes })
 }
 
 fn refuse_unreadable(sql: &str) -> Result<(), Refusal> {
@@ -131,6 +128,9 @@ fn refuse_reserved(lexemes: &[Lexeme]) -> Result<(), Refusal> {
         if lexeme.is_word("operator") && next.token == Token::LParen {
             return Err(Refusal::QualifiedOperator);
         }
+        if lexeme.is_word("treat") && next.token == Token::LParen {
+            return Err(Refusal::Treat);
+        }
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ fn with_a_large_stack<T: Send>(read: impl FnOnce() -> Result<T, Refusal> + Send)
 
 /// Parses the lexemes, so that the tree is of the very tokens that were judged and will be sent.
 fn syntax_tree(lexemes: &[Lexeme]) -> Result<Query, Refusal> {
-    let tokens = lexemes.iter().map(Lexeme::with_span).collect();
+    let tokens = without_only(lexemes).map(Lexeme::with_span).collect();
     let mut statements = Parser::new(&PostgreSqlDialect {})
         .with_recursion_limit(MAX_RECURSION)
         .with_tokens_with_locations(tokens)
@@ -158,6 +158,25 @@ fn syntax_tree(lexemes: &[Lexeme]) -> Result<Query, Refusal> {
         (Some(_), false) => Err(Refusal::SeveralStatements),
         (None, _) => Err(Refusal::Empty),
     }
+}
+
+/// `only` before a table, which PostgreSQL reserves and the parser takes for a name, and the brackets around the table.
+fn without_only(lexemes: &[Lexeme]) -> impl Iterator<Item = &Lexeme> {
+    let mut left_out = BTreeSet::new();
+    for (place, window) in lexemes.windows(3).enumerate() {
+        let [before, only, next] = window else { continue };
+        let begins = ["from", "join"].iter().any(|word| before.is_word(word))
+            || matches!(before.token, Token::Comma | Token::LParen);
+        if begins && only.is_word("only") {
+            left_out.insert(place + 1);
+            if next.token == Token::LParen {
+                let close = lexemes[place + 2..].iter().position(|lexeme| lexeme.token == Token::RParen);
+                left_out.insert(place + 2);
+                left_out.extend(close.map(|close| place + 2 + close));
+            }
+        }
+    }
+    lexemes.iter().enumerate().filter(move |(place, _)| !left_out.contains(place)).map(|(_, lexeme)| lexeme)
 }
 
 fn unreadable(error: ParserError) -> Refusal {

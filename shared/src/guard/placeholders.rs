@@ -7,6 +7,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Refusal;
 use super::text::Lexeme;
+use crate::domain::SourceColumn;
 
 /// A value that Vitrina fills in for every page, in a query that pages by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,12 +47,21 @@ impl Placeholder {
 
     /// How it is written for running: a numbered parameter with its type.
     pub(super) fn parameter(self, types: &ParameterTypes) -> String {
-        let type_name = match self {
+        format!("(${}::{})", self.number(), self.type_name(types))
+    }
+
+    /// How it is written for judging: a null that the server reads like the parameter. The id arrives as a text.
+    pub(super) fn null(self, types: &ParameterTypes) -> String {
+        let from = if self == Self::AfterId { "null::text" } else { "null" };
+        format!("({from}::{})", self.type_name(types))
+    }
+
+    fn type_name(self, types: &ParameterTypes) -> &str {
+        match self {
             Self::AfterKey | Self::Upper => &types.key,
             Self::AfterId => &types.id,
             Self::Limit => "bigint",
-        };
-        format!("(${}::{type_name})", self.number())
+        }
     }
 
     fn from_name(name: &str) -> Result<Self, Refusal> {
@@ -65,6 +75,17 @@ impl Placeholder {
 pub struct ParameterTypes {
     pub key: String,
     pub id: String,
+}
+
+impl ParameterTypes {
+    /// The types of these columns of a query; none where it lacks one of them.
+    pub fn of(columns: &[SourceColumn], key: Option<&str>, id: Option<&str>) -> Option<Self> {
+        let type_of = |name: Option<&str>| {
+            let column = columns.iter().find(|column| Some(column.name.as_str()) == name)?;
+            Some(column.type_name.clone())
+        };
+        Some(Self { key: type_of(key)?, id: type_of(id)? })
+    }
 }
 
 /// Drops whitespace and comments from `tokens` and turns each `:name` into one lexeme.

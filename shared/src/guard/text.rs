@@ -105,7 +105,8 @@ struct Piece {
 impl Text {
     pub(super) fn new(lexemes: &[Lexeme]) -> Result<Self, Refusal> {
         let piece = |lexeme: &Lexeme| {
-            let code = code(&lexeme.token)?;
+            // In brackets, so that it can stand for nothing but a value.
+            let code = if lexeme.placeholder.is_some() { "(null)".to_owned() } else { code(&lexeme.token)? };
             Ok(Piece { code, placeholder: lexeme.placeholder, start: lexeme.start })
         };
         lexemes.iter().map(piece).collect::<Result<_, Refusal>>().map(Self)
@@ -118,6 +119,14 @@ impl Text {
     /// The text with `null` for every placeholder.
     pub(super) fn with_nulls(&self) -> String {
         self.write(|piece| piece.code.clone())
+    }
+
+    /// The text with a null of its type for every placeholder, as it will be executed but for the values.
+    pub(super) fn with_typed_nulls(&self, types: &ParameterTypes) -> String {
+        self.write(|piece| match piece.placeholder {
+            Some(placeholder) => placeholder.null(types),
+            None => piece.code.clone(),
+        })
     }
 
     /// The text with a numbered, typed parameter for every placeholder.

@@ -673,22 +673,3 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
     .fetch_one(connection)
     .await
 }
-
-/// What a statement besides the pages returned.
-#[derive(Debug, sqlx::FromRow)]
-pub struct StatementOutcome {
-    /// Rows that it counted.
-    pub rows_read: i64,
-    /// Rows that it wrote or removed.
-    pub rows_written: i64,
-    /// The row that it found.
-    pub last: Option<Position>,
-}
-
-/// Executes a statement besides the pages with the same rights: `etl_page.run` without a beginning, a bound or a size.
-pub async fn execute_statement(connection: &mut PgConnection, statement: &str) -> sqlx::Result<StatementOutcome> {
-    sqlx::query_as("select rows_read, rows_written, last from etl_page.run($1, null, null, null)")
-        .bind(statement)
-        .fetch_one(connection)
-        .await
-}

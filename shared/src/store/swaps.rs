@@ -1,12 +1,32 @@
-//! Tables in the schema `etl_page`, in which full runs gather their rows before they replace a target's at once.
+//! Tables in the schema `etl_swap`, in which full runs gather their rows before they replace a target's at once.
 
 use sqlx::PgConnection;
 
-/// Removes such a table.
-pub async fn remove(connection: &mut PgConnection, table: &str) -> sqlx::Result<()> {
-    sqlx::query!("select etl_page.execute(format('drop table if exists etl_page.%I', $1::text))", table)
+/// A table to gather rows in.
+#[derive(Debug, Clone)]
+pub struct Gathering {
+    /// Its name, without the schema.
+    pub table: String,
+    /// The mart whose rows it will replace.
+    pub mart: String,
+    /// The columns that are written.
+    pub columns: Vec<String>,
+    /// Those that identify a row.
+    pub key: Vec<String>,
+}
+
+/// Makes such a table, unless it is there already.
+pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sqlx::Result<()> {
+    let Gathering { table, mart, columns, key } = gathering;
+    sqlx::query!("select etl_page.create_gathering($1, $2, $3, $4)", table, mart, columns, key)
         .execute(connection)
         .await?;
+    Ok(())
+}
+
+/// Removes such a table.
+pub async fn remove(connection: &mut PgConnection, table: &str) -> sqlx::Result<()> {
+    sqlx::query!("select etl_page.drop_gathering($1)", table).execute(connection).await?;
     Ok(())
 }
 
@@ -17,7 +37,7 @@ pub async fn abandoned(connection: &mut PgConnection, prefix: &str) -> sqlx::Res
         select c.relname::text as "table!"
         from pg_class c
         join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'etl_page' and c.relkind = 'r' and starts_with(c.relname, $1)
+        where n.nspname = 'etl_swap' and c.relkind = 'r' and starts_with(c.relname, $1)
           and not exists (
               select from etl.etl_runs r
               where $1 || replace(r.id::text, '-', '') = c.relname and r.status in ('QUEUED', 'RUNNING', 'PAUSED')

@@ -25,7 +25,7 @@ pub async fn plan(
         let message = "only a table of `analytics` is made from a query: an index is made by the first run";
         return Ok(Err(vec![Problem::new("create", message)]));
     };
-    let columns = match query::read(&mut *describing.acquire().await?, sql, schemas).await {
+    let columns = match query::read(&mut *describing.acquire().await?, sql, (None, None), schemas).await {
         Ok(reader) => reader.columns,
         Err(GuardError::Refused(refusal)) => return Ok(Err(vec![Problem::new(QUERY, refusal.to_string())])),
         Err(GuardError::Database(error)) => return Err(error),

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use crate::{
     domain::{Mode, PipelineDraft, Problem, SourceColumn},
-    guard::{self, GuardError, Placeholder, QueryLimits, SourceSchemas},
+    guard::{self, Description, GuardError, Placeholder, QueryLimits, SourceSchemas},
 };
 
 use super::Reader;
@@ -27,12 +27,14 @@ const KEY_TYPES: &[&str] = &[
 pub(super) async fn read(
     connection: &mut PgConnection,
     sql: &str,
+    walk: (Option<&str>, Option<&str>),
     schemas: &SourceSchemas,
 ) -> Result<Reader, GuardError> {
     let query = guard::parse(sql, schemas)?;
-    guard::check_functions(connection, &query).await?;
-    let columns = guard::describe(connection, &query, &QueryLimits::default()).await?;
-    Ok(Reader { query, arriving: columns.clone(), columns })
+    guard::check_functions(connection, &query, schemas).await?;
+    let Description { columns, relations } =
+        guard::describe(connection, &query, walk, schemas, &QueryLimits::default()).await?;
+    Ok(Reader { query, arriving: columns.clone(), columns, relations })
 }
 
 /// A query that pages by itself must do so completely: a forgotten bound would skip or repeat rows.

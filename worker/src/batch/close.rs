@@ -9,7 +9,7 @@ use vitrina_shared::{
     store::{
         self,
         horizon::{self, Reread},
-        pipelines, runs, swaps,
+        pages, pipelines, runs, swaps,
     },
 };
 
@@ -94,7 +94,7 @@ async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) ->
 async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
     match &plan.completion {
         Some(Completion::Sweep { count, delete }) => sweep(tx, job, count.as_deref(), delete).await,
-        Some(Completion::Swap { gathered_in, replace, .. }) => swap(tx, gathered_in, replace).await,
+        Some(Completion::Swap { gathering, replace }) => swap(tx, &gathering.table, replace).await,
         None => Ok(0),
     }
 }
@@ -104,18 +104,18 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i
 async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: Option<&str>, delete: &str) -> Result<i64, BatchError> {
     let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(0) };
     if let Some(count) = count
-        && runs::execute_statement(tx, count).await?.rows_read == run.rows_read
+        && pages::execute(tx, count, &[]).await?.rows_read == run.rows_read
     {
         return Ok(0);
     }
-    let removed = runs::execute_statement(tx, delete).await?.rows_written;
+    let removed = pages::execute(tx, delete, &[]).await?.rows_written;
     tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
     Ok(0)
 }
 
 /// Writes everything that was gathered, all at once.
 async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result<i64, BatchError> {
-    let written = runs::execute_statement(tx, replace).await?.rows_written;
+    let written = pages::execute(tx, replace, &[]).await?.rows_written;
     swaps::remove(tx, gathered_in).await?;
     Ok(written)
 }

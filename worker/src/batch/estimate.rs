@@ -1,13 +1,15 @@
 //! How many rows a run will read, by the planner's estimate, for whoever watches it.
 
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    guard::{self, QueryLimits},
     lifecycle::execution::HeldJob,
     store::runs::{self, BatchOutcome},
 };
 
-use super::plan::Plan;
+use super::plan::{Bound, Plan};
+
+/// Planning takes no longer than this, and writes nothing.
+const LIMITED: &str = "begin read only; set local statement_timeout = '5s'; set local lock_timeout = '2s'";
 
 /// Estimates what is left after a batch and notes the total on the run. A run goes on without it.
 pub(super) async fn total(
@@ -32,17 +34,13 @@ async fn rows_left(
     outcome: &BatchOutcome,
 ) -> sqlx::Result<Option<i64>> {
     let upper = runs::upper(connection, job.batch.run_id, job.batch.range).await?;
-    let after = outcome.last.as_ref().map(|position| position.0.clone());
-    let value = |place: usize| after.as_ref().and_then(|after| after.get(place).cloned().flatten());
-    let mut tx = connection.begin_with("begin read only").await?;
-    guard::restrict(&mut tx, &QueryLimits::default()).await?;
-    let plan: serde_json::Value = sqlx::query_scalar(AssertSqlSafe(format!("explain (format json) {}", plan.estimate)))
-        .bind(value(0))
-        .bind(value(1))
+    let mut tx = connection.begin_with(LIMITED).await?;
+    let plan: serde_json::Value = sqlx::query_scalar("select etl_page.estimate($1, $2, $3, $4, $5)")
+        .bind(&plan.estimate)
+        .bind(&outcome.last)
         .bind(&upper)
         .bind(plan.page_size)
-        .bind(&after)
-        .bind(&upper)
+        .bind(plan.bound == Bound::Clock)
         .fetch_one(&mut *tx)
         .await?;
     tx.rollback().await?;

@@ -1,17 +1,21 @@
 //! The SQL of a page: read, upsert and report in one statement, so that no row leaves the server.
 //!
-//! A page's statement returns `(rows_read, rows_written, last, more)` and gets six parameters:
-//! `$1`, `$2` the key and id after which it begins, `$3` its bound, `$4` its size, for queries that page by themselves;
-//! `$5` where it begins and `$6` its bound, as text, for those that we page.
+//! A page's statement returns `(rows_read, rows_written, last, more)`. It executes with the rights to write marts, and the
+//! user's query within it with the rights to read sources (`confined`). Both get six parameters: `$1`, `$2` the key and id
+//! after which the page begins, `$3` its bound, `$4` its size, for queries that page by themselves; `$5` where it begins and
+//! `$6` its bound, as text, for those that we page.
 
 use vitrina_shared::{
-    domain::{Mode, NullKeys, PipelineDraft},
+    domain::{Mode, NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
-    store::targets::TargetColumn,
+    store::{swaps::Gathering, targets::TargetColumn},
     validation::Reader,
 };
 
-use super::plan::{Bound, WalkColumn};
+use super::{
+    confined,
+    plan::{Bound, WalkColumn},
+};
 
 /// Types without an equality operator are compared by their text.
 const NOT_COMPARABLE: &[&str] = &["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
@@ -42,9 +46,7 @@ pub enum Completion {
     /// The pages were gathered beside the target, which changes all at once.
     Swap {
         /// The table in which rows are gathered.
-        gathered_in: String,
-        /// Makes that table.
-        create: Vec<String>,
+        gathering: Gathering,
         /// Writes to the target what differs.
         replace: String,
     },
@@ -58,7 +60,7 @@ impl Page<'_> {
             written as ({write})
             select count(*), {written}, ({last}), {more}
             from page",
-            rows = self.rows(),
+            rows = self.read_confined(&self.rows(), self.reader.columns.iter()),
             write = self.write(),
             // Rows that are gathered count as written when they change the target.
             written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
@@ -109,6 +111,11 @@ impl Page<'_> {
         !self.reader.query.placeholders().is_empty()
     }
 
+    /// What a select around the query returns, as a relation of a statement that writes.
+    fn read_confined<'c>(&self, query: &str, columns: impl IntoIterator<Item = &'c SourceColumn>) -> String {
+        confined::read(query, columns, self.bound == Bound::Clock)
+    }
+
     /// The query's rows of this page.
     pub(super) fn rows(&self) -> String {
         if self.pages_itself() {
@@ -120,7 +127,7 @@ impl Page<'_> {
         }
         // With ties: rows that a page cannot tell apart are never cut apart.
         format!(
-            "select * from ({query}) as source where {after} and {bound} order by {order} fetch first ($4) rows with ties",
+            "select * from ({query}\n) as source where {after} and {bound} order by {order} fetch first ($4) rows with ties",
             query = self.query(),
             after = self.after(),
             bound = self.below_bound(),
@@ -182,7 +189,7 @@ impl Page<'_> {
             None => self.upsert(&self.newest(&self.names())),
             Some(table) => {
                 let names = self.names();
-                format!("insert into etl_page.{} ({names}) select {names} from page", quote(table))
+                format!("insert into etl_swap.{} ({names}) select {names} from page", quote(table))
             }
         }
     }
@@ -245,6 +252,13 @@ impl Page<'_> {
         same.join(" and ")
     }
 
+    /// The keys of all rows that the query returns now.
+    fn keys(&self) -> String {
+        let column = |name: &String| self.reader.columns.iter().find(|column| &column.name == name);
+        let query = format!("select {} from ({}\n) as source", self.key_names(), self.query());
+        self.read_confined(&query, self.key.iter().filter_map(column))
+    }
+
     fn sweep(&self) -> Completion {
         let table = quote(self.table);
         Completion::Sweep {
@@ -253,11 +267,11 @@ impl Page<'_> {
             delete: format!(
                 "with gone as (
                     delete from analytics.{table} as target
-                    where not exists (select from ({query}) as source where {same})
+                    where not exists (select from ({keys}) as source where {same})
                     returning 1
                 )
                 select 0::bigint, count(*), null::text[], false from gone",
-                query = self.query(),
+                keys = self.keys(),
                 same = self.same_key("source"),
             ),
         }
@@ -265,17 +279,15 @@ impl Page<'_> {
 
     fn swap(&self, gathered_in: &str) -> Completion {
         let (table, names, key) = (quote(self.table), self.names(), self.key_names());
-        let gathered = format!("etl_page.{}", quote(gathered_in));
+        let gathered = format!("etl_swap.{}", quote(gathered_in));
         let rows = format!("select {names} from {gathered} order by {key}");
         Completion::Swap {
-            gathered_in: gathered_in.to_owned(),
-            create: vec![
-                format!("create table if not exists {gathered} as select {names} from analytics.{table} with no data"),
-                format!(
-                    "create unique index if not exists {} on {gathered} ({key})",
-                    quote(&format!("{gathered_in}_key"))
-                ),
-            ],
+            gathering: Gathering {
+                table: gathered_in.to_owned(),
+                mart: self.table.to_owned(),
+                columns: self.written().iter().map(|column| column.name.clone()).collect(),
+                key: self.key.to_vec(),
+            },
             replace: format!(
                 "with gone as (
                     delete from analytics.{table} as target
@@ -289,19 +301,17 @@ impl Page<'_> {
         }
     }
 
-    /// Finds the greatest key. Not by `max`, which not every type has.
+    /// Reads the greatest key, as a list of one text. Not by `max`, which not every type has.
     pub fn greatest_key(&self) -> String {
         let key = self.walk.first().map(|column| quote(&column.name)).unwrap_or_default();
         format!(
-            "select 0::bigint, 0::bigint, (
-                select array[source.{key}::text] from ({query}) as source
-                where source.{key} is not null order by source.{key} desc limit 1
-            ), false",
+            "select array[source.{key}::text] from ({query}\n) as source
+            where source.{key} is not null order by source.{key} desc limit 1",
             query = self.query(),
         )
     }
 
-    /// Finds out whether there are rows that no page would reach, where the walk's columns may be NULL.
+    /// Reads a list if there is a row that no page would reach, where the walk's columns may be NULL.
     pub fn unreachable(&self) -> Option<String> {
         if self.pages_itself() {
             return None;
@@ -315,7 +325,7 @@ impl Page<'_> {
             .collect();
         (!nullable.is_empty()).then(|| {
             format!(
-                "select count(*), 0::bigint, null::text[], false from (select from ({}) as source where {} limit 1) as unreachable",
+                "select '{{}}'::text[] from ({}\n) as source where {} limit 1",
                 self.query(),
                 nullable.join(" or "),
             )
@@ -325,9 +335,9 @@ impl Page<'_> {
     /// The rows that the run will read, without limit, for the planner's estimate.
     pub fn estimate(&self) -> String {
         if self.pages_itself() {
-            return self.query();
+            return format!("select from ({}\n) as source", self.query());
         }
-        format!("select from ({}) as source where {} and {}", self.query(), self.after(), self.below_bound())
+        format!("select from ({}\n) as source where {} and {}", self.query(), self.after(), self.below_bound())
     }
 }
 

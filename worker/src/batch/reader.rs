@@ -13,6 +13,10 @@ use crate::{
     sink::{Rejected, Row},
 };
 
+/// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
+const READ: &str = "select key, version, doc, rows_read, last, more from etl_page.read($1, $2, $3, $4, $5)
+    as page (key text[], version bigint, doc text, rows_read bigint, last text[], more boolean)";
+
 /// What a page is read with. Two that are equal read the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageQuery {
@@ -87,7 +91,7 @@ pub fn items<'a>(
     connection: &'a mut PgConnection,
     query: &'a PageQuery,
 ) -> impl Stream<Item = sqlx::Result<Item>> + Send + 'a {
-    sqlx::query_as::<_, Item>("select key, version, doc, rows_read, last, more from etl_page.read($1, $2, $3, $4, $5)")
+    sqlx::query_as::<_, Item>(READ)
         .bind(&query.statement)
         .bind(&query.after)
         .bind(&query.upper)

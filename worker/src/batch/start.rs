@@ -8,7 +8,9 @@ use vitrina_shared::{
     domain::{Checkpoint, Position, checkpoint::key_time},
     store::{
         horizon::{self, Reread},
-        runs::{self, Debts, OpenRun, Start},
+        pages,
+        runs::{Debts, OpenRun, Start},
+        swaps,
     },
 };
 
@@ -25,10 +27,8 @@ const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 pub(super) async fn find(db: &PgPool, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     let mut connection = db.acquire().await?;
     refuse_unreachable_rows(&mut connection, plan).await?;
-    if let Some(Completion::Swap { create, .. }) = &plan.completion {
-        for statement in create {
-            sqlx::query("select etl_page.execute($1)").bind(statement).execute(&mut *connection).await?;
-        }
+    if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
+        swaps::create(&mut connection, gathering).await?;
     }
     let mut start = match plan.bound {
         Bound::None => Start::default(),
@@ -49,8 +49,8 @@ fn nulls_again(run: &OpenRun, after: Option<Position>) -> Option<Position> {
 
 /// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
 async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> Result<(), BatchError> {
-    let Some(statement) = &plan.unreachable else { return Ok(()) };
-    if runs::execute_statement(connection, statement).await?.rows_read == 0 {
+    let Some(query) = &plan.unreachable else { return Ok(()) };
+    if pages::read_first(connection, query, &[]).await?.is_none() {
         return Ok(());
     }
     let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
@@ -99,7 +99,7 @@ async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start,
 /// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
 async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Settling, BatchError> {
     let last = match &plan.greatest_key {
-        Some(statement) => runs::execute_statement(connection, statement).await?.last,
+        Some(query) => pages::read_first(connection, query, &[]).await?,
         None => None,
     };
     let writers = horizon::writers(connection, &plan.relations).await?;

@@ -3,6 +3,7 @@
 use vitrina_shared::domain::Position;
 
 use super::{
+    confined::{literal, of_any_length},
     plan::{Bound, WalkColumn},
     pushdown::{Page, quote},
 };
@@ -57,7 +58,7 @@ impl Page<'_> {
             },
             // Rows that are gathered count as written when they change the target; none of them is put aside.
             Some(table) => {
-                let all = format!("insert into etl_page.{} ({}) {page}", quote(table), self.names());
+                let all = format!("insert into etl_swap.{} ({}) {page}", quote(table), self.names());
                 Merge { some: all.clone(), all, counts: false }
             }
         }
@@ -120,22 +121,7 @@ impl Merge {
     }
 }
 
-/// A type as it came. SQL takes the two for types of length one where no length is given.
-pub fn of_any_length(type_name: &str) -> String {
-    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
-    match element {
-        "character" => format!("bpchar{array}"),
-        "bit" => format!("\"bit\"{array}"),
-        _ => type_name.to_owned(),
-    }
-}
-
 fn array(position: &Position) -> String {
     let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
     format!("array[{}]", position.0.iter().map(value).collect::<Vec<_>>().join(", "))
-}
-
-/// A text as SQL writes it, with standard strings: a backslash is a backslash.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

@@ -3,17 +3,14 @@
 //! The server reads them as JSON, the plan's transforms change them here, and the server makes of them what the target's
 //! types would.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::value::RawValue;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use vitrina_shared::{
-    domain::{
-        PipelineId,
-        report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
-        transform,
-    },
-    guard::{self, QueryLimits},
+use sqlx::{Connection, PgConnection};
+use vitrina_shared::domain::{
+    PipelineId,
+    report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
+    transform,
 };
 
 use super::{encode, subject::Subject};
@@ -24,7 +21,8 @@ use crate::{
 };
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
-const LIMITS: QueryLimits = QueryLimits { statement: Duration::from_secs(30), lock: Duration::from_secs(2) };
+const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
+const DOCUMENTS: &str = "select doc from etl_page.read($1, $2, 'infinity', $3, $4) as documents (doc text)";
 /// The widest row that is shown, in bytes. Wider ones do not leave the server.
 const WIDEST_ROW: i32 = 64 * 1024;
 /// All rows together.
@@ -38,8 +36,7 @@ pub async fn make(env: &Environment, pipeline: PipelineId, rows: u32) -> Result<
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
     let mut connection = env.reports.acquire().await?;
-    let mut tx = connection.begin_with("begin read only").await?;
-    guard::restrict(&mut tx, &LIMITS).await?;
+    let mut tx = connection.begin_with(LIMITED).await?;
     let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;
     let arriving = pass_through(&subject, read, &mut preview);
     for row in write(&mut tx, &columns, &arriving).await? {
@@ -80,24 +77,17 @@ fn described(columns: &[Shown]) -> Vec<PreviewColumn> {
 /// The query's rows in the order in which a first run would read them, each as JSON; none where it is too wide.
 async fn read(tx: &mut PgConnection, subject: &Subject, rows: u32) -> Result<Vec<Option<String>>, BatchError> {
     let order: Vec<_> = subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect();
-    let statement = format!(
+    let query = format!(
         "select case when octet_length(doc) <= {WIDEST_ROW} then doc end
          from (
              select row_to_json(first)::text as doc
-             from (select * from ({query}) as source order by {order} limit $4::bigint) as first
+             from (select * from ({query}\n) as source order by {order} limit $4::bigint) as first
          ) as documents",
         query = subject.query(),
         order = order.join(", "),
     );
-    let read = sqlx::query_scalar(AssertSqlSafe(statement))
-        .persistent(false)
-        .bind(None::<String>)
-        .bind(None::<String>)
-        .bind("infinity")
-        .bind(i64::from(rows))
-        .fetch_all(tx)
-        .await?;
-    Ok(read)
+    let nowhere: Option<Vec<String>> = None;
+    Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(nowhere).bind(i64::from(rows)).bind(true).fetch_all(tx).await?)
 }
 
 /// The rows after all transforms, without those that are too wide or refused.
@@ -122,13 +112,13 @@ fn pass_through(subject: &Subject, rows: Vec<Option<String>>, preview: &mut Prev
     arriving
 }
 
-/// What the target's types make of the rows.
+/// What the target's types make of the rows, `$5`. Casts to them execute like a query: they can only read.
 async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Result<Vec<String>, BatchError> {
     let types: Vec<_> = columns.iter().map(|column| format!("{} {}", quote(&column.name), column.arrives_as)).collect();
     let values: Vec<_> = columns.iter().map(value).collect();
-    let statement = format!(
+    let query = format!(
         "select row_to_json(written)::text
-         from unnest($1::text[]) with ordinality as d (doc, place)
+         from unnest($5) with ordinality as d (doc, place)
          cross join lateral (
              select {values} from json_to_record(d.doc::json) as arrived ({types})
          ) as written
@@ -136,7 +126,7 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
         values = values.join(", "),
         types = types.join(", "),
     );
-    Ok(sqlx::query_scalar(AssertSqlSafe(statement)).persistent(false).bind(rows).fetch_all(tx).await?)
+    Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(rows).bind(0_i64).bind(false).fetch_all(tx).await?)
 }
 
 /// Written explicitly, a cast to text of some length would cut what a run refuses.

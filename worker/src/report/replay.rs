@@ -20,9 +20,9 @@ use vitrina_shared::{
     },
     reports::{self, HeldReport},
     store::{
-        self, comparisons,
+        self,
         dead_letters::{self, Letter},
-        pipelines,
+        pages, pipelines,
     },
 };
 
@@ -129,8 +129,8 @@ impl Replaying<'_> {
     async fn current(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<Vec<Current>, BatchError> {
         let keys: Vec<_> = letters.iter().map(|letter| (letter.id, &letter.key)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| BatchError::fatal(error.to_string()))?;
-        let found = comparisons::execute(tx, &statements::read_current(self.subject), &[Some(keys)]).await?;
-        let text = found.last.and_then(|last| last.0.into_iter().next().flatten()).unwrap_or_default();
+        let found = pages::read_first(tx, &statements::read_current(self.subject), &[Some(keys)]).await?;
+        let text = found.and_then(|found| found.0.into_iter().next().flatten()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("rows cannot be read: {error}")))
     }
 }

@@ -12,7 +12,7 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{quote, version},
+    batch::{self, quote, version},
     elasticsearch::Index,
     environment::Environment,
     error::BatchError,
@@ -133,7 +133,12 @@ impl Subject {
         }
     }
 
-    /// The query, with `$1` to `$4` for its placeholders.
+    /// What the query returns, as a relation of a statement that compares or writes.
+    pub fn read(&self) -> String {
+        batch::read(&self.query(), &self.reader.columns, true)
+    }
+
+    /// The query, with `$1` to `$4` for its placeholders. It is for `etl_page.read` alone.
     pub fn query(&self) -> String {
         let walk = self.walk();
         let type_of = |place: usize| walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();

@@ -24,7 +24,7 @@ async fn slow_world() -> (World, PipelineId) {
 async fn in_a_batch(world: &World) {
     eventually("a batch under way", || async {
         let active = "select count(*) from pg_stat_activity where datname = current_database()
-                      and application_name = 'vitrina-worker' and state = 'active' and query like '%run_batch%'
+                      and application_name like 'vitrina-worker%' and state = 'active' and query like '%run_batch%'
                       and clock_timestamp() - query_start > interval '20 ms'";
         (world.number(active).await > 0).then_some(())
     })

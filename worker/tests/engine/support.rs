@@ -28,7 +28,7 @@ pub const SOON: Duration = Duration::from_secs(60);
 const TABLES: &str = r"
     create schema content;
     create schema ugc;
-    grant usage on schema content, ugc to vitrina_query;
+    grant usage on schema content, ugc to vitrina_query, vitrina_mart;
     alter default privileges in schema content grant select on tables to vitrina_query;
     alter default privileges in schema ugc grant select on tables to vitrina_query;
     create table content.item (

@@ -9,7 +9,7 @@ use vitrina_shared::domain::{ErrorClass, FullStrategy, Mode, PipelineDraft, Stat
 
 use crate::support::{ITEMS, World, draft, eventually, items};
 
-const GATHERED: &str = "select count(*) from pg_tables where schemaname = 'etl_page'";
+const GATHERED: &str = "select count(*) from pg_tables where schemaname = 'etl_swap'";
 
 fn swapping(draft: PipelineDraft) -> PipelineDraft {
     let mut draft = draft;

@@ -10,7 +10,7 @@ mod look;
 mod repair;
 mod sides;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
@@ -19,7 +19,6 @@ use vitrina_shared::{
         report::{Depth, Difference, Reconciliation, Repair, Verdict},
         transform::{self, Transform},
     },
-    guard::QueryLimits,
     reports::{self, HeldReport},
     store::{self, compared::Totals},
 };
@@ -38,8 +37,6 @@ use crate::{
 
 /// One snapshot for all of the source.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only";
-/// How long reading the source may take.
-const LIMITS: QueryLimits = QueryLimits { statement: Duration::from_secs(600), lock: Duration::from_secs(10) };
 /// Where more rows differ than this, that is no matter of a moment, and they are not looked at once more.
 const MOST_KEYS: i64 = 1000;
 /// How often what differs is looked at again. A run may be writing all the while.

@@ -17,7 +17,7 @@ use vitrina_shared::{
         report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
     reports::{self, HeldReport},
-    store::{comparisons, pipelines},
+    store::{pages, pipelines},
 };
 
 use self::{
@@ -293,7 +293,7 @@ impl<'a> Comparison<'a> {
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
         let statement = self.sides(&scope).repair(closer, remove_extra);
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
-        let outcome = comparisons::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
+        let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
         Ok(Repaired { written: outcome.rows_written, removed: outcome.rows_read })
     }
 }
@@ -318,7 +318,7 @@ async fn ask<T: serde::de::DeserializeOwned>(
     scope: &Scope,
     keys: Option<&[&[Option<String>]]>,
 ) -> Result<T, BatchError> {
-    let outcome = comparisons::execute(tx, statement, &parameters(scope, keys)?).await?;
+    let outcome = pages::execute(tx, statement, &parameters(scope, keys)?).await?;
     let text = outcome.last.and_then(|last| last.0.into_iter().next().flatten()).unwrap_or_default();
     serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("a comparison cannot be read: {error}")))
 }

@@ -1,7 +1,7 @@
 //! Writes rows to a mart, one by one, in the transaction that closes their letters.
 
 use sqlx::{Connection, PgConnection};
-use vitrina_shared::{domain::report::ReplayOutcome, store::comparisons};
+use vitrina_shared::{domain::report::ReplayOutcome, store::pages};
 
 use super::{Current, Fate, statements};
 use crate::{
@@ -20,7 +20,7 @@ pub async fn write(
     let mut fates = Vec::with_capacity(rows.len());
     for row in rows {
         let mut attempt = tx.begin().await?;
-        match comparisons::execute(&mut attempt, &statement, &[Some(row.doc.clone())]).await {
+        match pages::execute(&mut attempt, &statement, &[Some(row.doc.clone())]).await {
             Ok(outcome) => {
                 attempt.commit().await?;
                 let written = outcome.rows_written > 0;

@@ -1,7 +1,7 @@
 //! The SQL of a replay: the rows as they are now, and the upsert of one of them.
 
 use crate::{
-    batch::{comparable, of_any_length, quote},
+    batch::{comparable, literal, of_any_length, quote},
     report::subject::Subject,
 };
 
@@ -30,11 +30,10 @@ pub fn read_current(subject: &Subject) -> String {
              current as (
                  select distinct on (wanted.letter) wanted.letter, {key} as key, {version} as version,
                         row_to_json(source)::text as doc
-                 from ({query}) as source join wanted on {same}
+                 from ({query}\n) as source join wanted on {same}
                  order by wanted.letter{newest}
              )
-             select 0::bigint, 0::bigint, array[coalesce(
-                 json_agg(json_build_array(letter, key, version, doc)), '[]')::text], false
+             select array[coalesce(json_agg(json_build_array(letter, key, version, doc)), '[]')::text]
              from current",
         wanted = wanted.join(", "),
         query = subject.query(),
@@ -77,9 +76,4 @@ pub fn upsert(subject: &Subject, table: &str) -> String {
         types = types.join(", "),
         key = subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
     )
-}
-
-/// A text as SQL writes it.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use futures_util::{Stream, TryStreamExt};
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    guard,
     store::compared,
 };
 
-use super::{Comparison, LIMITS, SAMPLE, Scope, counts::parameters};
+use super::{Comparison, SAMPLE, Scope, counts::parameters};
 use crate::{
     elasticsearch::{Fields, Stored, same_value},
     error::BatchError,
@@ -20,6 +19,9 @@ use crate::{
 const TOGETHER: usize = 100;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
+
+const CANDIDATES: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
+    as candidate (id text, key text[], settled boolean, version bigint, doc text)";
 
 /// A row that differed, as the source has it now.
 #[derive(Debug, sqlx::FromRow)]
@@ -55,10 +57,8 @@ impl Comparison<'_> {
         let scope = self.scope(tx).await?;
         let mut remaining = Remaining::default();
         let mut ids = Vec::new();
-        let mut reading = tx.begin().await?;
-        guard::restrict(&mut reading, &LIMITS).await?;
         {
-            let mut chunks = std::pin::pin!(self.candidates(&mut reading, &scope, limit).try_chunks(TOGETHER));
+            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, limit).try_chunks(TOGETHER));
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
                 for looked in self.examine(chunk).await? {
                     self.count_in(&mut remaining, &looked);
@@ -66,8 +66,6 @@ impl Comparison<'_> {
                 }
             }
         }
-        // Whatever was set for the query is undone with this.
-        reading.rollback().await?;
         if limit > SAMPLE as i64 {
             compared::keep_only(tx, &ids).await?;
         }
@@ -82,11 +80,11 @@ impl Comparison<'_> {
         limit: i64,
     ) -> impl Stream<Item = Result<Candidate, BatchError>> + 'c {
         let subject = &self.subject;
-        let statement = format!(
+        let query = format!(
             "select distinct on (d.id) d.id, d.key, case when not (source is null) then {settled} end as settled,
                     {version} as version, case when not (source is null) then row_to_json(source)::text end as doc
-             from (select id, key from pg_temp.vitrina_differing order by id limit $6) as d
-             left join ({query}) as source on {key} = d.key
+             from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
+             left join ({query}\n) as source on {key} = d.key
              order by d.id{newest}",
             settled = scope.settled(subject),
             version = subject.version(),
@@ -94,14 +92,11 @@ impl Comparison<'_> {
             key = subject.key_texts(),
             newest = subject.newest_first(),
         );
-        sqlx::query_as::<_, Candidate>(AssertSqlSafe(statement))
-            .persistent(false)
-            .bind(None::<String>)
-            .bind(None::<String>)
-            .bind("infinity")
-            .bind(i64::MAX)
-            .bind(parameters(scope))
-            .bind(limit)
+        let mut parameters = parameters(scope);
+        parameters.push(Some(limit.to_string()));
+        sqlx::query_as::<_, Candidate>(CANDIDATES)
+            .bind(query)
+            .bind(parameters)
             .fetch(connection)
             .map_err(BatchError::from)
     }

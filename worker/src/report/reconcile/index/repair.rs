@@ -1,17 +1,16 @@
 //! Writes and removes just the documents that differ.
 
 use futures_util::TryStreamExt;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Mode,
         report::{Depth, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
-    guard,
     store::pipelines,
 };
 
-use super::{Comparison, LIMITS, look::Looked};
+use super::{Comparison, look::Looked};
 use crate::{
     batch::transformed,
     elasticsearch::{Action, BulkWriter, Document},
@@ -59,10 +58,8 @@ impl Comparison<'_> {
         let mut writer = BulkWriter::new(self.index.route(), action, MOST_REFUSED);
         let mut remover = BulkWriter::new(self.index.route(), Action::Delete, 0);
         let scope = self.scope(tx).await?;
-        let mut reading = tx.begin().await?;
-        guard::restrict(&mut reading, &LIMITS).await?;
         {
-            let mut chunks = std::pin::pin!(self.candidates(&mut reading, &scope, i64::MAX).try_chunks(TOGETHER));
+            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, i64::MAX).try_chunks(TOGETHER));
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
                 for looked in self.examine(chunk).await? {
                     match looked.kind {
@@ -77,7 +74,6 @@ impl Comparison<'_> {
                 }
             }
         }
-        reading.rollback().await?;
         let (written, removed) = (writer.finish().await?, remover.finish().await?);
         if let Some(first) = written.rejected.first() {
             let (rows_rejected, error) = (written.rejected.len(), &first.reason);

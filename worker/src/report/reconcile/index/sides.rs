@@ -1,14 +1,13 @@
 //! Both sides, put down by id: what the source has, and what the index has.
 
 use futures_util::TryStreamExt;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    guard,
     store::compared::{self, Entry, PuttingDown, Side, Totals},
 };
 
-use super::{Comparison, LIMITS, SNAPSHOT, Scope, counts::parameters};
+use super::{Comparison, SNAPSHOT, Scope, counts::parameters};
 use crate::{
     batch::transformed,
     elasticsearch::{self, fingerprint},
@@ -17,6 +16,9 @@ use crate::{
 
 /// A row of the source: its key, whether it should be in the index by now, and the row.
 type SourceRow = (Vec<Option<String>>, bool, Option<String>);
+
+const ALL_ROWS: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
+    as source (key text[], settled boolean, doc text)";
 
 impl Comparison<'_> {
     /// Reads both sides and has the server tell them apart.
@@ -43,14 +45,9 @@ impl Comparison<'_> {
         let mut connection = self.env.reports.acquire().await?;
         let mut snapshot = connection.begin_with(SNAPSHOT).await?;
         let scope = self.scope(&mut snapshot).await?;
-        guard::restrict(&mut snapshot, &LIMITS).await?;
         let mut down = PuttingDown::begin(tx, Side::Source).await?;
-        let mut rows = sqlx::query_as::<_, SourceRow>(AssertSqlSafe(self.all_rows(&scope, newest_only)))
-            .persistent(false)
-            .bind(None::<String>)
-            .bind(None::<String>)
-            .bind("infinity")
-            .bind(i64::MAX)
+        let mut rows = sqlx::query_as::<_, SourceRow>(ALL_ROWS)
+            .bind(self.all_rows(&scope, newest_only))
             .bind(parameters(&scope))
             .fetch(&mut *snapshot);
         while let Some((key, settled, doc)) = rows.try_next().await? {
@@ -70,7 +67,7 @@ impl Comparison<'_> {
         let subject = &self.subject;
         let (only, order) = subject.newest_only(newest_only);
         format!(
-            "select {only} {key}, {settled}, {doc} from ({query}) as source {order}",
+            "select {only} {key}, {settled}, {doc} from ({query}\n) as source {order}",
             key = subject.key_texts(),
             settled = scope.settled(subject),
             doc = if self.depth == Depth::Rows { "row_to_json(source)::text" } else { "null::text" },

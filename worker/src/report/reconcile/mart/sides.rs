@@ -1,6 +1,6 @@
 //! Source and target as SQL that can be compared: the same keys, the same types, the same hash.
 //!
-//! Every name is quoted, every value is a parameter, and the query is the guarded one.
+//! Every name is quoted, every value is a parameter, and the query executes in `etl_page.read`.
 
 use vitrina_shared::{
     domain::{Mode, SourceColumn, report::Depth},
@@ -121,13 +121,13 @@ impl Sides<'_> {
         let names = self.key_names("rows").join(", ");
         let rows = format!(
             "select {keys}, {hash} as h, {settled} as settled, {control} as c{more}{walk}
-             from ({query}) as source",
+             from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
             settled = self.scope.settled(self.subject),
             control = self.control_value(Side::Source),
             walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
-            query = self.subject.query(),
+            rows = self.subject.read(),
         );
         let rows = format!("select rows.* from ({rows}) as rows where {only}");
         if draft.mode == Mode::Full || self.subject.pages_itself() {
@@ -141,12 +141,12 @@ impl Sides<'_> {
     /// The same without looking for the newest version: enough where keys do not repeat, and a hint where they do.
     pub fn source_versions(&self) -> String {
         format!(
-            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({query}) as source",
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
             settled = self.scope.settled(self.subject),
             control = self.control_value(Side::Source),
-            query = self.subject.query(),
+            rows = self.subject.read(),
         )
     }
 

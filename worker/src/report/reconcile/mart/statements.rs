@@ -8,7 +8,10 @@
 use vitrina_shared::{domain::report::Depth, store::targets::TargetColumn};
 
 use super::sides::Sides;
-use crate::{batch::quote, report::reconcile::scope::Scope};
+use crate::{
+    batch::{literal, quote},
+    report::reconcile::scope::Scope,
+};
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;
@@ -249,9 +252,4 @@ impl Sides<'_> {
         let keys: Vec<_> = self.key_types().into_iter().enumerate().map(typed).collect();
         format!("wanted as materialized (select {} from jsonb_array_elements(($5)[6]::jsonb) as w)", keys.join(", "))
     }
-}
-
-/// A text as SQL writes it.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

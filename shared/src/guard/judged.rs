@@ -1,0 +1,120 @@
+//! Layer 2: what the query does, by the server's own reading of it.
+//!
+//! PostgreSQL has resolved every name, operator and cast of a query when it makes a view of it; the view's tree (`tree`) names
+//! them by oid, and the catalog (`catalog`) says what they are. However a call was written, it stands there as the function
+//! that will be executed. Views, the checks of domains and the default arguments of functions are followed.
+
+mod catalog;
+mod tree;
+
+use std::collections::BTreeSet;
+
+use sqlx::PgConnection;
+
+use super::allowed::{Author, FunctionFacts, Use};
+use super::{GuardError, Refusal, SourceSchemas};
+
+/// How many views, domains and default arguments a query may lead to.
+const MOST_TREES: usize = 500;
+
+/// Schemas of Vitrina's own, which no view leads to.
+const OWN_SCHEMAS: [&str; 4] = ["etl", "etl_page", "etl_swap", "apalis"];
+
+/// What was found in a query that may be executed.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// The tables and views that it names.
+    pub relations: BTreeSet<u32>,
+    /// The column of a table that each of its columns is.
+    pub origins: Vec<(u32, i16)>,
+}
+
+/// Judges a query by its tree.
+pub(super) async fn judge(
+    conn: &mut PgConnection,
+    tree: String,
+    schemas: &SourceSchemas,
+) -> Result<Judged, GuardError> {
+    let query = tree::read(&tree)?;
+    let mut judged = Judged { relations: BTreeSet::new(), origins: query.origins.clone() };
+    let mut found = vec![(query, Author::User)];
+    let mut followed = BTreeSet::new();
+    let mut read = 1;
+    while let Some((mut mentions, author)) = found.pop() {
+        mentions.relations.retain(|relation| followed.insert(*relation));
+        let trees = check(conn, &mentions, author, schemas, &mut judged.relations).await?;
+        read += trees.len();
+        if read > MOST_TREES {
+            return Err(Refusal::TooComplex.into());
+        }
+        for tree in trees {
+            found.push((tree::read(&tree)?, Author::Operator));
+        }
+    }
+    Ok(judged)
+}
+
+/// Checks what a tree mentions, and returns the trees that follow from it: those are the operator's work. `named` are the
+/// relations of the query itself.
+async fn check(
+    conn: &mut PgConnection,
+    mentions: &tree::Mentions,
+    author: Author,
+    schemas: &SourceSchemas,
+    named: &mut BTreeSet<u32>,
+) -> Result<Vec<String>, GuardError> {
+    if !catalog::knows(conn, mentions).await? {
+        return Err(Refusal::UnknownNode { part: "an object that was dropped".to_owned() }.into());
+    }
+    let mut trees = Vec::new();
+    for called in catalog::functions(&mut *conn, mentions).await? {
+        called.facts.judge(Use::of(&called.by), author, schemas)?;
+        trees.extend(called.defaults);
+    }
+    // PostgreSQL 14 and 15 mention the view in its own tree, which is gone.
+    for relation in catalog::relations(&mut *conn, &mentions.relations).await? {
+        check_relation(&relation, author, schemas)?;
+        if author == Author::User {
+            named.insert(relation.oid.0);
+        }
+        trees.extend(relation.view);
+    }
+    let types = catalog::types(conn, mentions).await?;
+    if let Some(name) = types.names.into_iter().next() {
+        return Err(Refusal::ForbiddenType { name }.into());
+    }
+    for function in types.own {
+        function.judge(Use::Part, Author::Operator, schemas)?;
+    }
+    trees.extend(types.checks);
+    Ok(trees)
+}
+
+/// What the catalog says of functions, and of those that aggregates among them are made of.
+pub(super) async fn look_up(
+    conn: &mut PgConnection,
+    functions: impl IntoIterator<Item = u32>,
+) -> sqlx::Result<Vec<(Use, FunctionFacts)>> {
+    let mentions = tree::Mentions { functions: functions.into_iter().collect(), ..tree::Mentions::default() };
+    let called = catalog::functions(conn, &mentions).await?;
+    Ok(called.into_iter().map(|called| (Use::of(&called.by), called.facts)).collect())
+}
+
+/// A query reads tables and views of the source schemas. What a view of theirs reads is its owner's word, but never the
+/// server's own tables, which everyone may read, nor Vitrina's.
+fn check_relation(relation: &catalog::Relation, author: Author, schemas: &SourceSchemas) -> Result<(), Refusal> {
+    let catalog::Relation { schema, name, .. } = relation;
+    let system = schema.starts_with("pg_") || schema == "information_schema";
+    let within_reach = match author {
+        Author::User => schemas.allows(schema),
+        Author::Operator => schemas.allows(schema) || !system && !OWN_SCHEMAS.contains(&schema.as_str()),
+    };
+    let full_name = format!("{schema}.{name}");
+    if !within_reach || !matches!(relation.kind.as_str(), "r" | "p" | "v" | "m" | "f") {
+        return Err(Refusal::ForeignRelation { name: full_name, schemas: schemas.clone() });
+    }
+    match author {
+        Author::User if !relation.readable => Err(Refusal::Unreadable { name: full_name }),
+        Author::User | Author::Operator => Ok(()),
+    }
+}

@@ -1,0 +1,237 @@
+//! What the server's catalog says of the oids in a tree.
+
+use std::collections::BTreeSet;
+
+use sqlx::postgres::types::Oid;
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::super::QUERY_ROLE;
+use super::super::allowed::FunctionFacts;
+use super::tree::Mentions;
+
+/// What is asked of a function `p`, for [`FunctionFacts`].
+const FACTS: &str = r"
+    (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
+    p.oid < 16384 as builtin, p.prosecdef as security_definer,
+    exists (select from unnest(p.proconfig) as entry where entry !~ '^search_path=') as configured, p.prokind in ('a', 'w') as aggregate,
+    p.prolang in (select oid from pg_language where lanname in ('c', 'internal')) as native,
+    array['internal', 'cstring', 'trigger', 'event_trigger', 'language_handler', 'fdw_handler', 'tsm_handler',
+          'index_am_handler', 'table_am_handler', 'xid', 'cid', 'pg_snapshot', 'txid_snapshot', 'aclitem']::regtype[]::oid[]
+        && (p.proargtypes::oid[] || p.prorettype) as internal
+";
+
+fn oids<'a>(set: impl IntoIterator<Item = &'a u32>) -> Vec<Oid> {
+    set.into_iter().copied().map(Oid).collect()
+}
+
+/// Whether the catalog knows every function, operator and type. What it does not know was dropped meanwhile.
+pub(super) async fn knows(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<bool> {
+    let functions = mentions.functions.iter().chain(&mentions.support).chain(&mentions.samplings);
+    let operators = mentions.operators.iter().chain(&mentions.orders);
+    sqlx::query_scalar(
+        r"
+        select not exists (select from unnest($1::oid[]) as o where o not in (select oid from pg_proc))
+           and not exists (select from unnest($2::oid[]) as o where o not in (select oid from pg_operator))
+           and not exists (select from unnest($3::oid[]) as o where o not in (select oid from pg_type))
+        ",
+    )
+    .bind(oids(functions))
+    .bind(oids(operators))
+    .bind(oids(mentions.types.iter().chain(&mentions.made)))
+    .fetch_one(conn)
+    .await
+}
+
+/// A function with how it comes to be called.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct Called {
+    pub by: String,
+    #[sqlx(flatten)]
+    pub facts: FunctionFacts,
+    /// The tree of its default arguments.
+    pub defaults: Option<String>,
+}
+
+/// Looks up every function that is called, those behind operators and those that aggregates are made of. The planner may
+/// turn an operator around, or around a `not`.
+pub(super) async fn functions(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<Vec<Called>> {
+    let statement = format!(
+        r"
+        with operator as (
+            select o.oprcode as oid, 'call' as by from pg_operator o where o.oid = any ($2)
+            union
+            select n.oprcode, 'call' from pg_operator o join pg_operator n on n.oid in (o.oprnegate, o.oprcom)
+            where o.oid = any ($2)
+        ),
+        called as (
+            select f as oid, 'call' as by from unnest($1::oid[]) as f
+            union select oid, by from operator
+            union select o.oprcode, 'order' from pg_operator o where o.oid = any ($3)
+            union select f, 'order' from unnest($4::oid[]) as f
+            union
+            select s.amproc, 'order' from pg_amop a join pg_amproc s on s.amprocfamily = a.amopfamily
+            where a.amopopr = any ($2 || $3) and a.amopopr >= 16384
+            union select f, 'sampling' from unnest($5::oid[]) as f
+        ),
+        parts as (
+            select part as oid, 'part' as by
+            from called c
+            join pg_aggregate a on a.aggfnoid = c.oid
+            join pg_proc p on p.oid = c.oid and p.pronamespace <> 'pg_catalog'::regnamespace
+            cross join lateral unnest(array[
+                a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn,
+                a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn
+            ]::oid[]) as part
+            where part <> 0
+        )
+        select u.by, {FACTS},
+               case when p.pronamespace <> 'pg_catalog'::regnamespace then p.proargdefaults::text end as defaults
+        from (select * from called union select * from parts) as u
+        join pg_proc p on p.oid = u.oid
+        "
+    );
+    sqlx::query_as(AssertSqlSafe(statement))
+        .bind(oids(&mentions.functions))
+        .bind(oids(&mentions.operators))
+        .bind(oids(&mentions.orders))
+        .bind(oids(&mentions.support))
+        .bind(oids(&mentions.samplings))
+        .fetch_all(conn)
+        .await
+}
+
+/// A relation that is read.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct Relation {
+    pub oid: Oid,
+    pub schema: String,
+    pub name: String,
+    pub kind: String,
+    /// Whether the role that executes queries may read it, or some of its columns.
+    pub readable: bool,
+    /// The tree of a view.
+    pub view: Option<String>,
+}
+
+pub(super) async fn relations(conn: &mut PgConnection, wanted: &BTreeSet<u32>) -> sqlx::Result<Vec<Relation>> {
+    sqlx::query_as(
+        r"
+        select c.oid, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
+               has_any_column_privilege($2, c.oid, 'select') as readable, w.ev_action::text as view
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        left join pg_rewrite w on w.ev_class = c.oid and c.relkind = 'v' and w.ev_type = '1'
+        where c.oid = any ($1)
+        order by 2, 3
+        ",
+    )
+    .bind(oids(wanted))
+    .bind(QUERY_ROLE)
+    .fetch_all(conn)
+    .await
+}
+
+/// Types whose values name relations, functions, roles and the like: a query has no use for them.
+const NAMES: &[&str] = &[
+    "aclitem",
+    "regclass",
+    "regcollation",
+    "regconfig",
+    "regdatabase",
+    "regdictionary",
+    "regnamespace",
+    "regoper",
+    "regoperator",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+];
+
+/// What types bring along.
+#[derive(Debug, Default)]
+pub(super) struct Types {
+    /// Types that name things, and are made by the query.
+    pub names: Vec<String>,
+    /// The checks of domains, as trees.
+    pub checks: Vec<String>,
+    /// Functions of types that somebody has added, which the server calls by itself: `to_json` and `||` look for a cast,
+    /// sorting and grouping for an operator class.
+    pub own: Vec<FunctionFacts>,
+}
+
+/// The types of `$1`, those of `$2`, which are made, those that aggregates of `$3` gather in, and whatever they are made of:
+/// elements, columns, base types.
+const USED: &str = r"
+    with recursive used as (
+        select t as oid, false as made from unnest($1::oid[]) as t
+        union
+        select t, true from unnest($2::oid[]) as t
+        union
+        select a.aggtranstype, true from pg_aggregate a where a.aggfnoid = any ($3)
+        union
+        select part.oid, u.made
+        from used u
+        join pg_type t on t.oid = u.oid
+        cross join lateral (
+            select t.typbasetype as oid where t.typtype = 'd'
+            union all select t.typelem where t.typelem <> 0
+            union all select r.rngsubtype from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid)
+            union all
+            select a.atttypid from pg_attribute a
+            where t.typtype = 'c' and a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+        ) as part
+    )
+";
+
+pub(super) async fn types(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<Types> {
+    let (used, made, called) = (oids(&mentions.types), oids(&mentions.made), oids(&mentions.functions));
+    let statement = format!(
+        r"
+        {USED}
+        select case when u.made and t.typname = any ($4) and t.typnamespace = 'pg_catalog'::regnamespace
+                    then t.typname::text end,
+               k.conbin::text
+        from used u
+        join pg_type t on t.oid = u.oid
+        left join pg_constraint k on k.contypid = t.oid and k.contype = 'c'
+        "
+    );
+    let found: Vec<(Option<String>, Option<String>)> = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(&used)
+        .bind(&made)
+        .bind(&called)
+        .bind(NAMES)
+        .fetch_all(&mut *conn)
+        .await?;
+    let statement = format!(
+        r"
+        {USED},
+        added as (
+            select u.oid from used u join pg_type t on t.oid = u.oid and t.typnamespace <> 'pg_catalog'::regnamespace
+        )
+        select distinct {FACTS}
+        from (
+            select c.castfunc as oid from pg_cast c where c.castsource in (select oid from added)
+                and c.casttarget in ('json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)
+            union
+            select s.amproc from pg_opclass o join pg_amproc s on s.amprocfamily = o.opcfamily
+            where o.opcintype in (select oid from added)
+            union
+            select r.oprcode
+            from pg_opclass o
+            join pg_amop s on s.amopfamily = o.opcfamily
+            join pg_operator r on r.oid = s.amopopr
+            where o.opcintype in (select oid from added)
+        ) as own
+        join pg_proc p on p.oid = own.oid
+        "
+    );
+    let own = sqlx::query_as(AssertSqlSafe(statement)).bind(&used).bind(&made).bind(&called).fetch_all(conn).await?;
+    let mut types = Types { own, ..Types::default() };
+    for (name, check) in found {
+        types.names.extend(name);
+        types.checks.extend(check);
+    }
+    Ok(types)
+}

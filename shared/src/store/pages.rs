@@ -1,0 +1,57 @@
+//! Statements that workers build around a user's query, besides the batches themselves.
+//!
+//! [`execute`] is for what writes or compares marts; a user's query stands in such a statement only as an argument of
+//! `etl_page.read`. [`read_first`] is for what only reads the source.
+
+use sqlx::PgConnection;
+
+use crate::domain::Position;
+
+/// What a statement returned.
+#[derive(Debug, sqlx::FromRow)]
+pub struct StatementOutcome {
+    /// Rows that it counted.
+    pub rows_read: i64,
+    /// Rows that it wrote or removed.
+    pub rows_written: i64,
+    /// The row that it found.
+    pub last: Option<Position>,
+}
+
+/// Executes a statement with the rights to write marts. For a query that pages by itself it is one page without bounds;
+/// `parameters` are `($5)[3]` and those after it.
+pub async fn execute(
+    connection: &mut PgConnection,
+    statement: &str,
+    parameters: &[Option<String>],
+) -> sqlx::Result<StatementOutcome> {
+    sqlx::query_as(
+        "select rows_read, rows_written, last from etl_page.run($1, $2, 'infinity', 9223372036854775807, true)",
+    )
+    .bind(statement)
+    .bind(unbounded(parameters))
+    .persistent(false)
+    .fetch_one(connection)
+    .await
+}
+
+/// The list of texts in the first row that `query` returns, with the same parameters.
+pub async fn read_first(
+    connection: &mut PgConnection,
+    query: &str,
+    parameters: &[Option<String>],
+) -> sqlx::Result<Option<Position>> {
+    sqlx::query_scalar(
+        "select found from etl_page.read($1, $2, 'infinity', 9223372036854775807, true) as page (found text[])",
+    )
+    .bind(query)
+    .bind(unbounded(parameters))
+    .persistent(false)
+    .fetch_optional(connection)
+    .await
+}
+
+/// No place to begin after, then the parameters.
+fn unbounded(parameters: &[Option<String>]) -> Vec<Option<String>> {
+    [None, None].into_iter().chain(parameters.iter().cloned()).collect()
+}

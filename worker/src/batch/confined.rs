@@ -1,0 +1,53 @@
+//! A user's query as a relation within a statement of ours.
+//!
+//! The query is never part of such a statement: it is the text argument of `etl_page.read`, which executes it under a role
+//! that can only read. Whatever stands around that call executes with the rights to write marts.
+
+use vitrina_shared::domain::SourceColumn;
+
+use super::pushdown::quote;
+
+/// Selects what `query` returns. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
+/// where it begins and `$6` its bound; `by_time` says that its key is a `timestamptz`.
+pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>, by_time: bool) -> String {
+    let columns: Vec<_> = columns
+        .into_iter()
+        .map(|column| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
+        .collect();
+    format!("select * from etl_page.read({}, $5, $6, $4, {by_time}) as rows ({})", literal(query), columns.join(", "))
+}
+
+/// A type as it came. SQL takes the two for types of length one where no length is given.
+pub fn of_any_length(type_name: &str) -> String {
+    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
+    match element {
+        "character" => format!("bpchar{array}"),
+        "bit" => format!("\"bit\"{array}"),
+        _ => type_name.to_owned(),
+    }
+}
+
+/// A text as SQL writes it, with standard strings: a backslash is a backslash.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_an_argument_whatever_quotes_it_has() {
+        let column = SourceColumn {
+            name: "a\"b".to_owned(),
+            type_oid: 1042,
+            type_name: "character".to_owned(),
+            declared: None,
+            nullable: None,
+        };
+        assert_eq!(
+            read("select 'it''s'", [&column], true),
+            r#"select * from etl_page.read('select ''it''''s''', $5, $6, $4, true) as rows ("a""b" bpchar)"#,
+        );
+    }
+}
