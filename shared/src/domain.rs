@@ -6,6 +6,7 @@ mod ids;
 pub mod index_options;
 mod names;
 pub mod pipeline;
+mod quoted_values;
 pub mod report;
 pub mod run;
 mod source_column;
