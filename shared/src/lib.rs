@@ -12,7 +12,8 @@
 //! 8. [`reports`]: what clients want to know and workers find out;
 //! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced.
 //!
-//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start.
+//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start;
+//! [`local_request`] is what it answers without a token.
 
 pub mod config;
 pub mod configuration;
@@ -21,6 +22,7 @@ pub mod domain;
 pub mod guard;
 pub mod jobs;
 pub mod lifecycle;
+pub mod local_request;
 pub mod metrics;
 pub mod migrate;
 pub mod notify;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use salvo::{Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait, http::header};
 use vitrina_shared::{
-    config::{Principal, Role},
+    config::{self, Principal, Role},
     lifecycle::Cause,
 };
 
@@ -69,7 +69,5 @@ fn authorize(req: &Request, depot: &Depot, needs: Role) -> ApiResult<Actor> {
 }
 
 fn bearer(req: &Request) -> Option<&str> {
-    let text = req.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, secret) = text.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+    config::bearer(req.headers().get(header::AUTHORIZATION)?.to_str().ok()?)
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::env::{Env, FromEnv};
+use super::metrics_token::MetricsToken;
 use super::tokens::Tokens;
 
 /// The settings of the REST API.
@@ -13,6 +14,8 @@ pub struct ApiConfig {
     pub addr: SocketAddr,
     /// Who may do what: `VITRINA_TOKENS`.
     pub tokens: Tokens,
+    /// What `/metrics` asks for, if anything: `VITRINA_METRICS_TOKEN`.
+    pub metrics_token: Option<MetricsToken>,
     /// How long a request may take: `VITRINA_REQUEST_TIMEOUT_SECONDS`.
     pub request_timeout: Duration,
     /// How large a request's body may be: `VITRINA_MAX_BODY_BYTES`.
@@ -32,6 +35,7 @@ impl FromEnv for ApiConfig {
         let config = Self {
             addr: addr.unwrap_or((Ipv4Addr::LOCALHOST, 8080).into()),
             tokens,
+            metrics_token: MetricsToken::read(env),
             request_timeout: env.seconds("VITRINA_REQUEST_TIMEOUT_SECONDS", 10.0, 0.1..=600.0),
             max_body_bytes: env.number("VITRINA_MAX_BODY_BYTES", 1 << 20, 1 << 10..=1 << 30),
             max_in_flight: env.number("VITRINA_MAX_IN_FLIGHT", 256, 1..=65_536),
