@@ -20,7 +20,8 @@ use crate::{
     middleware::Actor,
     problem::{ApiError, ApiResult, FieldError},
     views::{
-        NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, StateView, StatusView, Versioned,
+        NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, RunView, StateView, StatusView,
+        Versioned,
     },
 };
 
@@ -181,14 +182,14 @@ async fn on_checkpoint(
     status_codes(200, 401, 403, 404, 429, 503)
 )]
 pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StatusView>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let pipeline = find(&app, &input::pipeline(req)).await?;
     let run = runs::find_active(&mut *app.db.acquire().await?, pipeline.id).await?;
     Ok(Json(StatusView {
         status: pipeline.status.into(),
         enabled: pipeline.draft.enabled,
         progress: run.as_ref().map(|run| ProgressView::of(run, Utc::now())),
-        active_run: run.map(Into::into),
+        active_run: run.map(|run| RunView::new(run, values)),
     }))
 }
 

@@ -15,3 +15,4 @@ mod service;
 mod support;
 mod targets;
 mod validation;
+mod viewers;
