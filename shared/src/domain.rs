@@ -1,5 +1,6 @@
 //! The domain: pure types and decisions. Nothing here knows of a database, a queue or HTTP.
 
+pub mod bounds;
 pub mod checkpoint;
 pub mod error_class;
 mod ids;

@@ -9,9 +9,9 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     configuration::{self, ConfigurationError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineRef},
+    domain::{Pipeline, PipelineDraft, PipelineRef, TaskPlan, bounds::MAX_STEPS},
     store::{pipelines, runs, state},
-    validation::{self, Reader},
+    validation::{self, Reader, Review},
 };
 
 use crate::{
@@ -147,12 +147,20 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = validation::review(&app.db, &app.describing, &draft, &app.schemas).await?.problems;
+    let problems = review(&app, &draft).await?.problems;
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
+/// A plan that is too long is looked into no further: it would be step by step.
+async fn review(app: &App, draft: &PipelineDraft) -> ApiResult<Review> {
+    if draft.tasks.len() > MAX_STEPS {
+        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None });
+    }
+    Ok(validation::review(&app.db, &app.describing, draft, &app.schemas).await?)
+}
+
 async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
-    let review = validation::review(&app.db, &app.describing, draft, &app.schemas).await?;
+    let review = review(app, draft).await?;
     if review.problems.is_empty() {
         return Ok(review.reader);
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod auth;
+mod bounds;
 mod browsers;
 mod dead_letters;
 mod errors;
