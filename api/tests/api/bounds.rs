@@ -18,7 +18,11 @@ fn plan(options: Value, transforms: Vec<(&str, Value)>) -> Value {
 }
 
 fn masks(count: usize) -> Value {
-    plan(json!({}), vec![("mask", json!({"columns": ["description"]})); count])
+    masks_of("description", count)
+}
+
+fn masks_of(column: &str, count: usize) -> Value {
+    plan(json!({}), vec![("mask", json!({ "columns": [column] })); count])
 }
 
 fn renames(count: usize) -> Value {
@@ -41,7 +45,8 @@ async fn a_pipeline_with_too_much_of_anything_is_refused_by_field() {
     let large = json!({"note": "x".repeat(64 * 1024)});
     for (changes, field, reason) in [
         (masks(32), "tasks", "a plan has at most 32 steps, this one has 33"),
-        (masks(3000), "tasks", "a plan has at most 32 steps, this one has 3001"),
+        // Each of these steps is wrong by itself too: it changes the target's key.
+        (masks_of("genre_id", 3000), "tasks", "a plan has at most 32 steps, this one has 3001"),
         (plan(large.clone(), vec![]), "tasks[0].options", "at most 65536 bytes"),
         (plan(json!({}), vec![("mask", large)]), "tasks[1].options", "at most 65536 bytes"),
         (plan(deep(17), vec![]), "tasks[0].options", "nested at most 16 deep"),
