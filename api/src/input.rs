@@ -1,11 +1,15 @@
 //! Reading what clients send: every refusal says what is wrong and what would be right.
 
+mod if_match;
+
 use std::{collections::BTreeMap, fmt::Display, ops::RangeInclusive, str::FromStr};
 
-use salvo::{Request, http::header};
+use salvo::Request;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use uuid::Uuid;
 use vitrina_shared::domain::{PipelineRef, ReportId, RunId};
+
+pub use if_match::if_match;
 
 use crate::problem::{ApiError, ApiResult, FieldError, NUL, unreadable};
 
@@ -166,15 +170,4 @@ pub fn idempotency_key(req: &Request) -> ApiResult<Option<String>> {
     } else {
         Err(ApiError::invalid("Idempotency-Key", "takes 1 to 200 characters"))
     }
-}
-
-/// The versions that `If-Match` allows; `None` for any.
-pub fn if_match(req: &Request) -> ApiResult<Option<Vec<i64>>> {
-    let Some(text) = header(req, header::IF_MATCH.as_str())? else { return Ok(None) };
-    if text.trim() == "*" {
-        return Ok(None);
-    }
-    // A tag that is none of ours matches nothing; it is stale, not malformed.
-    let version = |tag: &str| tag.trim().trim_start_matches("W/").trim_matches('"').parse().ok();
-    Ok(Some(text.split(',').filter_map(version).collect()))
 }

@@ -17,7 +17,7 @@ use crate::router;
 static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(build);
 
 const DESCRIPTION: &str = "Steers pipelines that keep analytic marts fresh. Errors are RFC 9457 problems. \
-    Every answer carries `X-Request-Id`.";
+    Every answer carries `X-Request-Id`. Without tokens every route answers 403 to what another website sends.";
 
 /// The API's document.
 pub fn document() -> OpenApi {

@@ -16,6 +16,7 @@ use vitrina_shared::{
     domain::{self, ErrorClass, PipelineRef, RunId},
     jobs::EnqueueError,
     lifecycle::LifecycleError,
+    local_request::ForeignRequest,
     reports::ReportError,
 };
 
@@ -51,6 +52,10 @@ pub enum ApiError {
     BadRequest(String),
     #[error("send `Authorization: Bearer <token>` with a token of this deployment")]
     Unauthorized,
+    #[error("send `Authorization: Bearer <token>` with the token of VITRINA_METRICS_TOKEN")]
+    MetricsUnauthorized,
+    #[error("{0}; or set VITRINA_TOKENS, and send a token")]
+    Foreign(ForeignRequest),
     #[error("token `{name}` has the role {has}; this needs {needs}")]
     Forbidden { name: Arc<str>, has: &'static str, needs: &'static str },
     #[error("{0}")]
@@ -118,7 +123,10 @@ impl ApiError {
         match self {
             Self::NotJson(_) => (StatusCode::BAD_REQUEST, "not-json", "The body is not JSON"),
             Self::BadRequest(_) => (StatusCode::BAD_REQUEST, "bad-request", "The request cannot be read"),
-            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized", "A token is needed"),
+            Self::Unauthorized | Self::MetricsUnauthorized => {
+                (StatusCode::UNAUTHORIZED, "unauthorized", "A token is needed")
+            }
+            Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign", "Without tokens only this machine is answered"),
             Self::Forbidden { .. } => (StatusCode::FORBIDDEN, "forbidden", "The token's role is not enough"),
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "not-found", "There is no such thing"),
             Self::IllegalState(_) => (StatusCode::CONFLICT, "illegal-state", "Not in this state"),
@@ -171,7 +179,7 @@ impl Writer for ApiError {
 }
 
 fn add_headers(error: &ApiError, res: &mut Response) {
-    if matches!(error, ApiError::Unauthorized) {
+    if matches!(error, ApiError::Unauthorized | ApiError::MetricsUnauthorized) {
         res.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     if matches!(error, ApiError::TooMany(_) | ApiError::DatabaseAway | ApiError::TimedOut(_)) {

@@ -12,7 +12,7 @@ use vitrina_shared::config::Role::{Admin, Operator, Viewer};
 
 use crate::{
     app::App,
-    middleware::{InFlight, RequestContext, Requires, Timeout},
+    middleware::{InFlight, LocalOnly, RequestContext, Requires, Timeout},
     openapi,
     problem::Fallback,
     routes::{dead_letters, events, ops, pipelines, reports, runs, targets, transforms, workers},
@@ -43,7 +43,7 @@ pub fn service(app: &Arc<App>) -> Service {
         .push(Router::with_path("api/v1/openapi.json").get(openapi::Document))
         .push(docs.clone().into_router("docs"))
         .push(docs.into_router("api/v1/docs"));
-    Service::new(root).hoop(RequestContext(app.clone())).catcher(Catcher::new(Fallback))
+    Service::new(root).hoop(RequestContext(app.clone())).hoop(LocalOnly(app.clone())).catcher(Catcher::new(Fallback))
 }
 
 /// Everything under `/api/v1` that needs a role.

@@ -7,7 +7,7 @@ use salvo::{
     conn::{Acceptor, TcpListener, tcp::TcpAcceptor},
     fuse::FuseConfig,
 };
-use vitrina_shared::metrics;
+use vitrina_shared::{metrics, rights};
 
 use crate::{app::App, router};
 
@@ -69,6 +69,7 @@ impl Server {
             handle.stop_graceful(DRAIN);
         });
         tracing::info!(%addr, "api listening");
+        rights::warn_when_connected(self.app.db.clone(), self.app.stop.clone());
         server.try_serve(service).await?;
         self.app.db.close().await;
         self.app.describing.close().await;

@@ -6,6 +6,7 @@ mod one_of;
 mod pipeline;
 mod report;
 mod run;
+mod values;
 
 use salvo::{
     Depot, Request, Response, Writer, async_trait,
@@ -24,6 +25,7 @@ pub use pipeline::{
 };
 pub use report::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
+pub use values::Values;
 
 /// A page of a longer list.
 #[derive(Debug, Serialize, ToSchema)]

@@ -51,6 +51,7 @@ impl Up {
         let process = vitrina()
             .args(["up", "--addr", &format!("127.0.0.1:{port}"), "--data-dir"])
             .arg(data_dir)
+            .env("VITRINA_LOG_FILE", data_dir.with_extension("log"))
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -113,6 +114,8 @@ async fn up_comes_back_after_kill_9_with_everything_it_had() {
     up.signal(Signal::TERM);
     assert_eq!(up.wait().await, Some(0), "SIGTERM ends vitrina up in order");
     assert!(!data_dir.join("postgres/postmaster.pid").exists(), "the embedded server stops with us");
+    let log = std::fs::read_to_string(data_dir.with_extension("log")).unwrap();
+    assert!(log.contains("worker stopped") && !log.contains("connects as an account"), "services are no owners: {log}");
 }
 
 #[tokio::test]

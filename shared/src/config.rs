@@ -20,6 +20,7 @@ mod dotenv;
 mod elasticsearch;
 mod env;
 mod log;
+mod metrics_token;
 mod secret;
 mod source;
 mod tokens;
@@ -31,9 +32,10 @@ pub use dotenv::{DotenvError, load_dotenv};
 pub use elasticsearch::{Credentials, ElasticsearchConfig, ElasticsearchUrl, ElasticsearchUrlError};
 pub use env::{ConfigErrors, Env, FromEnv, Problem};
 pub use log::{LogConfig, LogFormat};
+pub use metrics_token::MetricsToken;
 pub use secret::Secret;
 pub use source::SourceConfig;
-pub use tokens::{Principal, Role, Tokens};
+pub use tokens::{Principal, Role, Tokens, bearer};
 pub use worker::WorkerConfig;
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The domain: pure types and decisions. Nothing here knows of a database, a queue or HTTP.
 
+pub mod bounds;
 pub mod checkpoint;
 pub mod error_class;
 mod ids;
 pub mod index_options;
 mod names;
 pub mod pipeline;
+mod quoted_values;
 pub mod report;
 pub mod run;
 mod source_column;

@@ -10,9 +10,11 @@
 //! 6. [`lifecycle`]: the only code that changes a status;
 //! 7. [`configuration`]: creating, changing and removing pipelines, allowing targets;
 //! 8. [`reports`]: what clients want to know and workers find out;
-//! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced.
+//! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced;
+//! 10. [`rights`]: whether a service may do more than it needs, said at its start.
 //!
-//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start.
+//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start;
+//! [`local_request`] is what it answers without a token.
 
 pub mod config;
 pub mod configuration;
@@ -21,12 +23,14 @@ pub mod domain;
 pub mod guard;
 pub mod jobs;
 pub mod lifecycle;
+pub mod local_request;
 pub mod metrics;
 pub mod migrate;
 pub mod notify;
 pub mod process;
 pub mod progress;
 pub mod reports;
+pub mod rights;
 pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]

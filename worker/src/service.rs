@@ -16,7 +16,7 @@ pub async fn run() -> Result<(), Failure> {
     let _telemetry = telemetry::init(&log, "vitrina-worker")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
-    let metrics = metrics_server::serve(config.metrics_addr, stop.clone()).await?;
+    let metrics = metrics_server::serve(config.metrics_addr, config.metrics_token.clone(), stop.clone()).await?;
     Worker::new(config, &database, &source, stop).run().await;
     metrics.await?;
     Ok(())

@@ -13,7 +13,7 @@ use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
     database::{self, BY_KEY},
     guard::SourceSchemas,
-    metrics, migrate, notify, store,
+    metrics, migrate, notify, rights, store,
     store::queue::JOBS_CHANNEL,
 };
 
@@ -85,6 +85,7 @@ impl Worker {
     /// Runs until the stop token is cancelled. An error is logged, and the worker starts anew under a new name.
     pub async fn run(self) {
         self.announce_series();
+        rights::warn_when_connected(self.control.clone(), self.stop.clone());
         let mut failures = 0_u32;
         while !self.stop.is_cancelled() {
             let name = unique_name(self.config.name.as_deref());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use salvo::{Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait, http::header};
 use vitrina_shared::{
-    config::{Principal, Role},
+    config::{self, Principal, Role},
     lifecycle::Cause,
 };
 
@@ -12,6 +12,7 @@ use super::RequestId;
 use crate::{
     app::App,
     problem::{ApiError, ApiResult},
+    views::Values,
 };
 
 /// Lets a request through whose token has at least this role. Without tokens the API is for this machine only, and
@@ -39,12 +40,18 @@ impl Handler for Requires {
 pub struct Actor {
     name: Arc<str>,
     request: RequestId,
+    values: Values,
 }
 
 impl Actor {
     /// Who sent the request.
     pub fn of(depot: &Depot) -> ApiResult<Self> {
         depot.get_typed::<Self>().cloned().map_err(|_| ApiError::internal("a route has no role"))
+    }
+
+    /// Whether they see values of rows.
+    pub fn values(&self) -> Values {
+        self.values
     }
 
     /// The cause of what the request changes.
@@ -57,19 +64,18 @@ fn authorize(req: &Request, depot: &Depot, needs: Role) -> ApiResult<Actor> {
     let app = App::of(depot)?;
     let request = depot.get_typed::<RequestId>().cloned().map_err(|_| ApiError::internal("a request has no id"))?;
     if app.config.tokens.is_empty() {
-        return Ok(Actor { name: "local".into(), request });
+        return Ok(Actor { name: "local".into(), request, values: Values::Shown });
     }
     let Principal { name, role } =
         bearer(req).and_then(|secret| app.config.tokens.authenticate(secret)).ok_or(ApiError::Unauthorized)?;
     if role.may(needs) {
-        Ok(Actor { name, request })
+        let sees = role.may(Role::Operator) || app.config.viewers_see_values;
+        Ok(Actor { name, request, values: if sees { Values::Shown } else { Values::Withheld } })
     } else {
         Err(ApiError::Forbidden { name, has: role.as_str(), needs: needs.as_str() })
     }
 }
 
 fn bearer(req: &Request) -> Option<&str> {
-    let text = req.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, secret) = text.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+    config::bearer(req.headers().get(header::AUTHORIZATION)?.to_str().ok()?)
 }

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::App,
     input::{self, Query},
+    middleware::Actor,
     problem::{ApiError, ApiResult},
     views::{DeadLetterView, Page, ReplayInput, ReplayView},
 };
@@ -34,7 +35,7 @@ use crate::{
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<DeadLetterView>>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
     let open = query.take_bool("open");
     let cursor: Option<Cursor> = query.take("cursor");
@@ -44,7 +45,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
     let mut connection = app.db.acquire().await?;
     let before = cursor.map(|cursor| cursor.0);
     let rows = dead_letters::list(&mut connection, pipeline.id, open, before, limit + 1).await?;
-    Ok(Json(Page::cut(rows, limit, |letter| letter.id.to_string(), DeadLetterView::from)))
+    Ok(Json(Page::cut(rows, limit, |letter| letter.id.to_string(), |letter| DeadLetterView::new(letter, values))))
 }
 
 /// Try rows again that could not be written, as their source has them now.

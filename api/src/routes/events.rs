@@ -27,8 +27,9 @@ use super::pipelines;
 use crate::{
     app::App,
     input::{self, Query},
+    middleware::Actor,
     problem::{ApiError, ApiResult},
-    views::TransitionView,
+    views::{TransitionView, Values},
 };
 
 /// Transitions read at once.
@@ -53,7 +54,7 @@ const RETRY: Duration = Duration::from_millis(500);
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
     let only = query.take_text("pipeline");
     let last = query.take_within("last", 0..=MOST_OF_THE_LOG, 0);
@@ -66,7 +67,7 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let cursor = first_cursor(&app, req, pipeline, last).await?;
     let progress = app.progress.subscribe();
     let page = VecDeque::new();
-    let feed = Feed { app, cursor, pipeline, page, caught_up: false, ends, wakeups, progress, _room: room };
+    let feed = Feed { app, values, cursor, pipeline, page, caught_up: false, ends, wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
@@ -98,6 +99,7 @@ enum Woken {
 /// One client's place in the log.
 struct Feed {
     app: Arc<App>,
+    values: Values,
     cursor: i64,
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
@@ -125,7 +127,7 @@ impl Feed {
         while !self.app.stop.is_cancelled() {
             if let Some(transition) = self.page.pop_front() {
                 self.cursor = transition.id;
-                return event(transition);
+                return event(transition, self.values);
             }
             if self.caught_up && self.ends {
                 return None;
@@ -195,12 +197,12 @@ impl Feed {
     }
 }
 
-fn event(transition: Transition) -> Option<SseEvent> {
+fn event(transition: Transition, values: Values) -> Option<SseEvent> {
     let id = transition.id.to_string();
     SseEvent::default()
         .id(id)
         .name("transition")
-        .json(TransitionView::from(transition))
+        .json(TransitionView::new(transition, values))
         .inspect_err(|error| tracing::error!(error = %error, "a transition could not be written as an event"))
         .ok()
 }

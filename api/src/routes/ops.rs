@@ -1,7 +1,7 @@
 //! For whoever runs the service: is it alive, is it ready, what does it count.
 
 use salvo::{
-    Depot, Response, Router,
+    Depot, Request, Response, Router,
     http::header,
     oapi::{ToSchema, endpoint},
     writing::{Json, Text},
@@ -14,7 +14,7 @@ use crate::{
     problem::{ApiError, ApiResult},
 };
 
-/// These routes need no token.
+/// These routes need no token of `VITRINA_TOKENS`. `/metrics` has one of its own, where that is set.
 pub fn router() -> Router {
     Router::new()
         .push(Router::with_path("health").get(health))
@@ -51,13 +51,16 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
 
 /// What the service counts, for Prometheus.
 // And what the database says of the whole deployment. While that is away, the process is shown all the same.
-#[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)))]
-async fn show_metrics(depot: &mut Depot, res: &mut Response) {
-    let deployment = match App::of(depot) {
-        Ok(app) => app.deployment.render(&app.db).await,
-        Err(_) => String::new(),
-    };
+#[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)), status_codes(200, 401))]
+async fn show_metrics(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
+    let app = App::of(depot)?;
+    let authorization = req.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if app.config.metrics_token.as_ref().is_some_and(|token| !token.admits(authorization)) {
+        return Err(ApiError::MetricsUnauthorized);
+    }
+    let deployment = app.deployment.render(&app.db).await;
     res.render(Text::Plain(metrics::render() + &deployment));
     let format = salvo::http::HeaderValue::from_static(metrics::TEXT_FORMAT);
     res.headers_mut().insert(header::CONTENT_TYPE, format);
+    Ok(())
 }

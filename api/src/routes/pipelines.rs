@@ -9,9 +9,9 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     configuration::{self, ConfigurationError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineRef},
+    domain::{Pipeline, PipelineDraft, PipelineRef, TaskPlan, bounds::MAX_STEPS},
     store::{pipelines, runs, state},
-    validation::{self, Reader},
+    validation::{self, Reader, Review},
 };
 
 use crate::{
@@ -20,7 +20,8 @@ use crate::{
     middleware::Actor,
     problem::{ApiError, ApiResult, FieldError},
     views::{
-        NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, StateView, StatusView, Versioned,
+        NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, RunView, StateView, StatusView,
+        Versioned,
     },
 };
 
@@ -146,12 +147,20 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = validation::review(&app.db, &app.describing, &draft, &app.schemas).await?.problems;
+    let problems = review(&app, &draft).await?.problems;
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
+/// A plan that is too long is looked into no further: it would be step by step.
+async fn review(app: &App, draft: &PipelineDraft) -> ApiResult<Review> {
+    if draft.tasks.len() > MAX_STEPS {
+        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None });
+    }
+    Ok(validation::review(&app.db, &app.describing, draft, &app.schemas).await?)
+}
+
 async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
-    let review = validation::review(&app.db, &app.describing, draft, &app.schemas).await?;
+    let review = review(app, draft).await?;
     if review.problems.is_empty() {
         return Ok(review.reader);
     }
@@ -181,14 +190,14 @@ async fn on_checkpoint(
     status_codes(200, 401, 403, 404, 429, 503)
 )]
 pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StatusView>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let pipeline = find(&app, &input::pipeline(req)).await?;
     let run = runs::find_active(&mut *app.db.acquire().await?, pipeline.id).await?;
     Ok(Json(StatusView {
         status: pipeline.status.into(),
         enabled: pipeline.draft.enabled,
         progress: run.as_ref().map(|run| ProgressView::of(run, Utc::now())),
-        active_run: run.map(Into::into),
+        active_run: run.map(|run| RunView::new(run, values)),
     }))
 }
 

@@ -28,7 +28,7 @@ use crate::{
     input::{self, Query},
     middleware::Actor,
     problem::{ApiError, ApiResult},
-    views::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView},
+    views::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView, Values},
 };
 
 /// How long a client may wait, and does unless it says otherwise.
@@ -113,9 +113,9 @@ fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiRe
     status_codes(200, 401, 403, 404, 429, 503)
 )]
 pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<ReportView>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let id = input::report(req)?;
-    Ok(Json(read(&app, id).await?.into()))
+    Ok(Json(ReportView::new(read(&app, id).await?, values)))
 }
 
 async fn read(app: &App, id: ReportId) -> ApiResult<Report> {
@@ -163,17 +163,17 @@ where
         }
         report = read(app, id).await?;
     }
-    answer::<R, V>(report)
+    answer::<R, V>(report, actor.values())
 }
 
-fn answer<R: DeserializeOwned, V: From<R>>(report: Report) -> ApiResult<Reported<V>> {
+fn answer<R: DeserializeOwned, V: From<R>>(report: Report, values: Values) -> ApiResult<Reported<V>> {
     if let Some(result) = &report.result {
         let result: R = serde_json::from_str(result.get()).map_err(ApiError::internal)?;
         return Ok(Reported::Done(result.into()));
     }
     match (report.error_class, report.status.is_final()) {
         (Some(class), true) => Err(ApiError::ReportFailed { class, message: report.error.unwrap_or_default() }),
-        (_, _) => Ok(Reported::Later(report.into(), PhantomData)),
+        (_, _) => Ok(Reported::Later(ReportView::new(report, values), PhantomData)),
     }
 }
 

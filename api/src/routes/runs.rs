@@ -93,7 +93,7 @@ pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<R
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<RunView>>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
     let cursor: Option<Cursor> = query.take("cursor");
     let limit = query.take_limit();
@@ -101,7 +101,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
     let mut connection = app.db.acquire().await?;
     let rows = runs::list(&mut connection, pipeline.id, cursor.map(|cursor| cursor.0), limit + 1).await?;
-    Ok(Json(Page::cut(rows, limit, Cursor::text, RunView::from)))
+    Ok(Json(Page::cut(rows, limit, Cursor::text, |run| RunView::new(run, values))))
 }
 
 /// Show a run.
@@ -111,10 +111,10 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
     status_codes(200, 401, 403, 404, 429, 503)
 )]
 pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunView>> {
-    let app = App::of(depot)?;
+    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let id = input::run(req)?;
     let run = runs::find(&mut *app.db.acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
-    Ok(Json(run.into()))
+    Ok(Json(RunView::new(run, values)))
 }
 
 /// Where a page of runs ended, as text: microseconds and the run's id.

@@ -13,7 +13,7 @@ use vitrina_shared::{
     store::dead_letters::DeadLetter,
 };
 
-use super::OneOf;
+use super::{OneOf, Values};
 
 /// A row that could not be written.
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,10 +27,10 @@ pub struct DeadLetterView {
     pub run_id: Uuid,
     /// The batch of that run.
     pub batch: i64,
-    /// The key columns of the row.
-    #[salvo(schema(value_type = Object, additional_properties = true))]
-    pub key: Box<RawValue>,
-    /// The row as it should have been written; null where it is too wide to be shown.
+    /// The key columns of the row; null for viewers, unless they see values.
+    #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
+    pub key: Option<Box<RawValue>>,
+    /// The row as it should have been written; null where it is too wide to be shown, and as `key` is.
     #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
     pub row: Option<Box<RawValue>>,
     /// Why it was refused.
@@ -44,16 +44,17 @@ pub struct DeadLetterView {
     pub replayed_at: Option<DateTime<Utc>>,
 }
 
-impl From<DeadLetter> for DeadLetterView {
-    fn from(letter: DeadLetter) -> Self {
+impl DeadLetterView {
+    /// What a caller sees of the letter.
+    pub fn new(letter: DeadLetter, values: Values) -> Self {
         Self {
             id: letter.id,
             pipeline_id: letter.pipeline_id.0,
             run_id: letter.run_id.0,
             batch: letter.batch,
-            key: letter.key.0,
-            row: letter.row.map(|row| row.0),
-            error: letter.error,
+            key: values.row(letter.key.0),
+            row: letter.row.and_then(|row| values.row(row.0)),
+            error: values.message(letter.error),
             error_class: letter.error_class.into(),
             created_at: letter.created_at,
             replayed_at: letter.replayed_at,

@@ -93,7 +93,7 @@ pub struct PipelineInput {
     pub options: OptionsInput,
     /// A plan; wins over `source_query`.
     #[serde(default)]
-    #[salvo(schema(required = false))]
+    #[salvo(schema(required = false, max_items = 32))]
     pub tasks: Vec<TaskInput>,
 }
 
@@ -143,6 +143,7 @@ pub struct PipelinePatch {
     /// All further settings.
     pub options: Option<OptionsInput>,
     /// The whole plan.
+    #[salvo(schema(max_items = 32))]
     pub tasks: Option<Vec<TaskInput>>,
 }
 

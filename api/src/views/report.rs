@@ -14,7 +14,7 @@ use vitrina_shared::domain::{
     report::{BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repair, Verdict},
 };
 
-use super::OneOf;
+use super::{OneOf, Values};
 
 /// What a preview shows.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -130,21 +130,23 @@ pub struct ReportView {
     pub finished_at: Option<DateTime<Utc>>,
 }
 
-impl From<Report> for ReportView {
-    fn from(report: Report) -> Self {
+impl ReportView {
+    /// What a caller sees of the report.
+    pub fn new(report: Report, values: Values) -> Self {
+        let kind = report.request.kind();
         let mut request = serde_json::to_value(&report.request).unwrap_or_default();
         if let Some(fields) = request.as_object_mut() {
             fields.remove("kind");
         }
         Self {
             id: report.id.0,
-            kind: report.request.kind().into(),
+            kind: kind.into(),
             pipeline_id: report.pipeline_id.0,
             pipeline: report.pipeline,
             request,
             status: report.status.into(),
-            result: report.result,
-            error: report.error,
+            result: report.result.and_then(|result| values.result(kind, result)),
+            error: report.error.map(|error| values.message(error)),
             error_class: report.error_class.map(OneOf),
             attempts: report.attempts,
             requested_by: report.requested_by,
@@ -164,7 +166,7 @@ pub struct PreviewView {
     /// The rows, as objects with these columns.
     #[salvo(schema(value_type = Vec<Object>))]
     pub rows: Vec<Box<RawValue>>,
-    /// Rows that are too wide to be shown.
+    /// Rows that are too wide to be shown, or are not for the caller.
     pub omitted: u32,
     /// Why transforms refuse rows, one reason for each.
     pub refused: Vec<String>,

@@ -11,7 +11,7 @@ use vitrina_shared::{
     store::transitions::Transition,
 };
 
-use super::{CheckpointView, OneOf};
+use super::{CheckpointView, OneOf, Values};
 
 /// One attempt to run a pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,8 +64,9 @@ pub struct RunView {
     pub checkpoint_to: Option<CheckpointView>,
 }
 
-impl From<Run> for RunView {
-    fn from(run: Run) -> Self {
+impl RunView {
+    /// What a caller sees of the run.
+    pub fn new(run: Run, values: Values) -> Self {
         let until = run.finished_at.unwrap_or_else(Utc::now);
         Self {
             id: run.id.0,
@@ -83,7 +84,7 @@ impl From<Run> for RunView {
             rows_rejected: run.rows_rejected,
             batches: run.batches,
             attempts: run.attempts,
-            error: run.error,
+            error: run.error.map(|error| values.message(error)),
             error_class: run.error_class.map(OneOf),
             checkpoint_from: run.checkpoint_from.map(CheckpointView::from),
             checkpoint_to: run.checkpoint_to.map(CheckpointView::from),
@@ -163,8 +164,9 @@ pub struct TransitionView {
     pub at: DateTime<Utc>,
 }
 
-impl From<Transition> for TransitionView {
-    fn from(transition: Transition) -> Self {
+impl TransitionView {
+    /// What a caller sees of the entry.
+    pub fn new(transition: Transition, values: Values) -> Self {
         Self {
             id: transition.id,
             pipeline_id: transition.pipeline_id.0,
@@ -173,7 +175,7 @@ impl From<Transition> for TransitionView {
             from: transition.from_status.into(),
             to: transition.to_status.into(),
             actor: transition.actor,
-            reason: transition.reason,
+            reason: values.message(transition.reason),
             correlation_id: transition.correlation_id,
             at: transition.at,
         }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod auth;
+mod bounds;
+mod browsers;
 mod dead_letters;
 mod errors;
 mod events;
@@ -14,3 +16,4 @@ mod service;
 mod support;
 mod targets;
 mod validation;
+mod viewers;

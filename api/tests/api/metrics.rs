@@ -8,7 +8,7 @@ use vitrina_shared::{metrics::CATALOG, testing::TestDatabase};
 
 use crate::{
     service::behind_a_proxy,
-    support::{Api, eventually, expect, genres},
+    support::{Api, eventually, expect, expect_problem, genres, problem},
 };
 
 /// All samples of `/metrics`, by name and labels.
@@ -246,4 +246,26 @@ async fn every_metric_of_the_api_is_in_the_catalog_with_its_labels() {
         let labels: Vec<_> = labels.into_iter().filter(|label| !label.is_empty() && *label != "le").collect();
         assert_eq!(labels, metric.labels, "{name}");
     }
+}
+
+#[tokio::test]
+async fn with_a_token_of_their_own_metrics_are_shown_to_its_bearer_only() {
+    let tokens = ("VITRINA_TOKENS", "anna:admin:anna-secret-12345");
+    let api = Api::start_with(&[("VITRINA_METRICS_TOKEN", "prometheus-secret-1"), tokens]).await;
+    for path in ["/metrics", "/api/v1/metrics"] {
+        let response = api.raw(Method::GET, path).send().await.unwrap();
+        assert_eq!(response.headers()["www-authenticate"], "Bearer");
+        let problem = problem(response, 401, "unauthorized").await;
+        assert!(problem["detail"].as_str().unwrap().contains("VITRINA_METRICS_TOKEN"), "{problem}");
+        for wrong in ["anna-secret-12345", "prometheus-secret-2", ""] {
+            let request = api.raw(Method::GET, path).bearer_auth(wrong);
+            expect_problem(request, 401, "unauthorized").await;
+        }
+        let response = api.raw(Method::GET, path).bearer_auth("prometheus-secret-1").send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert!(response.text().await.unwrap().contains("vitrina_build_info"));
+    }
+    // It is for nothing else.
+    expect_problem(api.get("/pipelines").bearer_auth("prometheus-secret-1"), 401, "unauthorized").await;
+    expect(api.get("/health"), StatusCode::OK).await;
 }

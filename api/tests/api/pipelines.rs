@@ -245,6 +245,32 @@ async fn if_match_lets_a_change_through_only_at_the_version_it_is_based_on() {
     expect(change("\"7\", \"2\""), StatusCode::OK).await;
     expect(change("*"), StatusCode::OK).await;
     assert_eq!(api.show("/pipelines/genres").await["version"], 4);
+    let twice = change("\"9\"").header(header::IF_MATCH, "\"4\"");
+    expect(twice, StatusCode::OK).await;
+}
+
+#[tokio::test]
+async fn a_weak_tag_never_matches_and_what_is_no_tag_is_malformed() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let requests = |tag: &'static str| {
+        let change = api.patch("/pipelines/genres").json(&json!({"batch_size": 5}));
+        [change, api.delete("/pipelines/genres")].map(|request| request.header(header::IF_MATCH, tag))
+    };
+    for tag in ["W/\"1\"", "W/\"1\", W/\"2\""] {
+        for request in requests(tag) {
+            let problem = expect_problem(request, 412, "stale-version").await;
+            assert!(problem["detail"].as_str().unwrap().contains("without `W/`"), "{problem}");
+        }
+    }
+    for tag in ["1", "\"1", "*, \"1\"", "\"1\" \"2\""] {
+        for request in requests(tag) {
+            let problem = expect_problem(request, 400, "bad-request").await;
+            assert!(problem["detail"].as_str().unwrap().contains("`ETag`"), "{problem}");
+        }
+    }
+    let pipeline = api.show("/pipelines/genres").await;
+    assert_eq!((&pipeline["version"], &pipeline["batch_size"]), (&json!(1), &json!(100)));
 }
 
 #[tokio::test]

@@ -106,12 +106,12 @@ async fn headers_that_are_too_large_or_too_many_are_refused() {
     let large = format!("X-Large: {}\r\n", "x".repeat(100_000));
     let many: String = (0..100).map(|number| format!("X-{number}: x\r\n")).collect();
     for headers in [large, many] {
-        let request = format!("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+        let request = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
         let answer = raw_answer(api.addr(), &request).await;
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
     let honest: String = (0..30).map(|number| format!("X-{number}: {}\r\n", "x".repeat(500))).collect();
-    let request = format!("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{honest}\r\n");
+    let request = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{honest}\r\n");
     assert!(raw_answer(api.addr(), &request).await.starts_with("HTTP/1.1 200 "));
 }
 
@@ -209,7 +209,7 @@ async fn a_request_in_flight_is_answered_before_the_server_ends() {
     api.until_something_waits_for_a_lock().await;
 
     let mut idle = TcpStream::connect(api.addr()).await.unwrap();
-    idle.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    idle.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     api.stop();
     // An idle connection is closed as soon as the server knows that it stops.
     within(SOON, idle.read_to_end(&mut Vec::new())).await.unwrap();

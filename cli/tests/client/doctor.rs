@@ -22,9 +22,18 @@ async fn a_sound_deployment_is_found_so() {
         .await;
     let (code, report) = doctor(&here, &[]);
     assert_eq!((code, &report["ok"]), (Some(0), &true.into()), "{report}");
-    for name in
-        ["database", "migrations", "rights", "horizon", "source content", "source ugc", "notify", "api", "workers"]
-    {
+    for name in [
+        "database",
+        "migrations",
+        "rights",
+        "account",
+        "horizon",
+        "source content",
+        "source ugc",
+        "notify",
+        "api",
+        "workers",
+    ] {
         assert_eq!(finding(&report, name)["finding"], "good", "{report}");
     }
     assert_eq!(finding(&report, "elasticsearch")["finding"], "skipped");
@@ -57,6 +66,19 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         assert!(found["fix"].as_str().unwrap().contains(fix), "{found}");
     }
     assert_eq!(finding(&report, "source nothing")["finding"], "note");
+}
+
+#[tokio::test]
+async fn an_account_that_may_do_more_than_it_needs_is_a_warning_with_how_to_fix_it() {
+    let here = Deployment::start().await;
+    crate::support::eventually("a worker reports", || !here.json(&["workers"])["items"].as_array().unwrap().is_empty())
+        .await;
+    let (code, report) = doctor(&here, &[("DATABASE_URL", &here.db.owner_url())]);
+    assert_eq!((code, &report["ok"]), (Some(0), &true.into()), "{report}");
+    let found = finding(&report, "account");
+    assert_eq!(found["finding"], "note", "{found}");
+    assert!(found["detail"].as_str().unwrap().contains("is a superuser"), "{found}");
+    assert!(found["fix"].as_str().unwrap().contains("vitrina_app"), "{found}");
 }
 
 #[tokio::test]

@@ -7,5 +7,6 @@ mod doctor;
 mod encrypted;
 mod mistakes;
 mod reading;
+mod rights;
 mod run;
 mod support;

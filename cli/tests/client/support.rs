@@ -73,7 +73,8 @@ impl Deployment {
         self.spawn_api(&[]).await;
     }
 
-    fn spawn(&mut self, service: &str, settings: &[(&str, &str)]) {
+    /// Starts a service with these settings, which win over the usual ones.
+    pub fn spawn(&mut self, service: &str, settings: &[(&str, &str)]) {
         let mut command = program();
         command.arg(service).env("DATABASE_URL", self.db.url()).env("VITRINA_LOG", "warn");
         command.envs(settings.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null());

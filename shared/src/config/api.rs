@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::env::{Env, FromEnv};
+use super::metrics_token::MetricsToken;
 use super::tokens::Tokens;
 
 /// The settings of the REST API.
@@ -13,6 +14,10 @@ pub struct ApiConfig {
     pub addr: SocketAddr,
     /// Who may do what: `VITRINA_TOKENS`.
     pub tokens: Tokens,
+    /// What `/metrics` asks for, if anything: `VITRINA_METRICS_TOKEN`.
+    pub metrics_token: Option<MetricsToken>,
+    /// Whether viewers see values of rows in errors, dead letters and reports: `VITRINA_VIEWERS_SEE_VALUES`.
+    pub viewers_see_values: bool,
     /// How long a request may take: `VITRINA_REQUEST_TIMEOUT_SECONDS`.
     pub request_timeout: Duration,
     /// How large a request's body may be: `VITRINA_MAX_BODY_BYTES`.
@@ -32,6 +37,8 @@ impl FromEnv for ApiConfig {
         let config = Self {
             addr: addr.unwrap_or((Ipv4Addr::LOCALHOST, 8080).into()),
             tokens,
+            metrics_token: MetricsToken::read(env),
+            viewers_see_values: env.parsed("VITRINA_VIEWERS_SEE_VALUES", parse_bool).unwrap_or(false),
             request_timeout: env.seconds("VITRINA_REQUEST_TIMEOUT_SECONDS", 10.0, 0.1..=600.0),
             max_body_bytes: env.number("VITRINA_MAX_BODY_BYTES", 1 << 20, 1 << 10..=1 << 30),
             max_in_flight: env.number("VITRINA_MAX_IN_FLIGHT", 256, 1..=65_536),
@@ -82,11 +89,13 @@ mod tests {
         assert_eq!(api.request_timeout, Duration::from_secs(10));
         assert_eq!(api.max_body_bytes, 1_048_576);
         assert_eq!((api.max_in_flight, api.max_event_streams), (256, 256));
-        assert!(!api.create_targets);
+        assert!(!api.create_targets && !api.viewers_see_values && api.metrics_token.is_none());
     }
 
     #[test]
-    fn creating_targets_is_allowed_by_true_and_nothing_else() {
+    fn what_is_off_is_switched_on_by_true_and_nothing_else() {
+        assert!(read(&[("VITRINA_VIEWERS_SEE_VALUES", "true")]).expect("true").viewers_see_values);
+        assert!(read(&[("VITRINA_VIEWERS_SEE_VALUES", "1")]).expect_err("1").contains("takes true or false"));
         assert!(read(&[("VITRINA_CREATE_TARGETS", "true")]).expect("true").create_targets);
         let sentence = read(&[("VITRINA_CREATE_TARGETS", "yes")]).expect_err("yes");
         assert_eq!(sentence, "VITRINA_CREATE_TARGETS is \"yes\" but takes true or false (default false).");

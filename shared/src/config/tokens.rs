@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-const SHORTEST_SECRET: usize = 16;
+pub(super) const SHORTEST_SECRET: usize = 16;
 const LONGEST_NAME: usize = 64;
 
 /// What a caller may do; each role may do what the ones before it may.
@@ -142,8 +142,14 @@ impl Token {
     }
 }
 
-fn hash(secret: &str) -> [u8; 32] {
+pub(super) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
+}
+
+/// The secret of a header `Authorization: Bearer <secret>`.
+pub fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, secret) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
 impl FromStr for Role {

@@ -6,12 +6,15 @@ use std::time::Duration;
 use super::api::parse_addr;
 use super::elasticsearch::ElasticsearchConfig;
 use super::env::{Env, FromEnv};
+use super::metrics_token::MetricsToken;
 
 /// The settings of one worker process.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
     /// Where `/metrics` is served: `VITRINA_METRICS_ADDR`.
     pub metrics_addr: SocketAddr,
+    /// What `/metrics` asks for, if anything: `VITRINA_METRICS_TOKEN`.
+    pub metrics_token: Option<MetricsToken>,
     /// How many batches run side by side: `VITRINA_CONCURRENCY`.
     pub concurrency: usize,
     /// The name in logs and in the list of workers; made up where `VITRINA_WORKER_NAME` is unset.
@@ -29,6 +32,7 @@ impl FromEnv for WorkerConfig {
         let metrics_addr = env.parsed("VITRINA_METRICS_ADDR", |value| parse_addr(value, "127.0.0.1:9091"));
         Some(Self {
             metrics_addr: metrics_addr.unwrap_or((Ipv4Addr::LOCALHOST, 9091).into()),
+            metrics_token: MetricsToken::read(env),
             concurrency: env.number("VITRINA_CONCURRENCY", 4, 1..=256),
             name: env.parsed("VITRINA_WORKER_NAME", parse_name),
             poll: env.seconds("VITRINA_POLL_SECONDS", 30.0, 0.1..=3600.0),

@@ -4,7 +4,10 @@ use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{Problem, Target, TargetName},
+    domain::{
+        Problem, Target, TargetName,
+        bounds::{self, MAX_KEY_COLUMNS},
+    },
     guard::SourceSchemas,
     store::{
         self,
@@ -99,8 +102,19 @@ pub async fn allow_target(
 }
 
 fn parse(wanted: &WantedTarget<'_>) -> Result<TargetName, AllowError> {
+    refuse_wrong(too_much(wanted))?;
     let parsed: Result<TargetName, _> = wanted.target.parse();
     parsed.map_err(|error| AllowError::Wrong(vec![Problem::new("target", error.to_string())]))
+}
+
+/// What has no end by its form. It is looked at first: everything else is looked at one by one.
+fn too_much(wanted: &WantedTarget<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if wanted.key.len() > MAX_KEY_COLUMNS {
+        problems.push(Problem::new("key", format!("a key has 1 to {MAX_KEY_COLUMNS} columns")));
+    }
+    problems.extend(wanted.options.as_object().and_then(|options| bounds::options_problem("options", options)));
+    problems
 }
 
 fn refuse_wrong(problems: Vec<Problem>) -> Result<(), AllowError> {

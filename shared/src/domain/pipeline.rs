@@ -4,7 +4,11 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{PipelineId, Status, TargetName, Task, TaskPlan, names::named_enum};
+use super::{
+    PipelineId, Status, TargetName, Task, TaskPlan,
+    bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
+    names::named_enum,
+};
 
 named_enum! {
     /// How a pipeline walks its source.
@@ -211,6 +215,10 @@ impl PipelineDraft {
         if self.description.chars().count() > MAX_DESCRIPTION {
             problems.push(Problem::new("description", format!("at most {MAX_DESCRIPTION} characters")));
         }
+        // The reader's query is the guard's to judge; this one a plan has taken the place of.
+        if !self.tasks.is_empty() && self.source_query.as_ref().is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
+            problems.push(Problem::new("source_query", format!("a query has at most {MAX_QUERY_BYTES} bytes")));
+        }
         if self.description.contains('\0') {
             problems.push(Problem::new("description", "text must not contain NUL characters"));
         }
@@ -225,8 +233,8 @@ impl PipelineDraft {
                 (Mode::Incremental, None) => {
                     problems.push(Problem::new(field, "an incremental pipeline needs this column of its query"));
                 }
-                (_, Some(column)) if column.is_empty() || column.len() > 63 || column.contains('\0') => {
-                    problems.push(Problem::new(field, "a column's name has 1 to 63 bytes"));
+                (_, Some(column)) if column.is_empty() || column.len() > MAX_NAME_BYTES || column.contains('\0') => {
+                    problems.push(Problem::new(field, format!("a column's name has 1 to {MAX_NAME_BYTES} bytes")));
                 }
                 (Mode::Full | Mode::Incremental, _) => {}
             }

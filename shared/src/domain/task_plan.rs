@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, TargetName, TaskKind, transform};
+use super::{
+    Problem, TargetName, TaskKind,
+    bounds::{self, MAX_STEPS},
+    transform,
+};
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +29,12 @@ pub struct TaskPlan;
 impl TaskPlan {
     /// Everything that is wrong with a plan. A broken plan starts nothing. No tasks is no plan, and fine.
     pub fn problems(tasks: &[Task]) -> Vec<Problem> {
+        if tasks.len() > MAX_STEPS {
+            return vec![Problem::new(
+                "tasks",
+                format!("a plan has at most {MAX_STEPS} steps, this one has {}", tasks.len()),
+            )];
+        }
         let mut problems = order_problems(tasks);
         let last = tasks.len().saturating_sub(1);
         for (place, task) in tasks.iter().enumerate() {
@@ -76,9 +86,13 @@ fn body_problem(place: usize, task: &Task) -> Option<Problem> {
 }
 
 fn options_problem(place: usize, task: &Task) -> Option<Problem> {
+    let field = format!("tasks[{place}].options");
+    if let Some(problem) = bounds::options_problem(&field, &task.options) {
+        return Some(problem);
+    }
     let kind = transform::find(&task.body).filter(|_| task.task_type != TaskKind::Sql)?;
     let refusal = (kind.configure)(&task.options).err()?;
-    Some(Problem::new(format!("tasks[{place}].options"), refusal))
+    Some(Problem::new(field, refusal))
 }
 
 fn target_problem(is_last: bool, place: usize, task: &Task) -> Option<Problem> {

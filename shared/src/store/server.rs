@@ -2,6 +2,8 @@
 //!
 //! Everything here works before a migration too: what is not there is told as missing.
 
+use std::fmt;
+
 use sqlx::PgConnection;
 
 /// What the server is, and who we are to it.
@@ -36,6 +38,49 @@ pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
     )
     .fetch_one(connection)
     .await
+}
+
+/// Rights that an account has and a service does not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// It may do anything.
+    Superuser,
+    /// Vitrina's schema or tables are its own, or those of a role that it is a member of.
+    Owner,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Superuser => "is a superuser and may do anything",
+            Self::Owner => "owns Vitrina's tables, or is a member of their owner, and may drop them",
+        })
+    }
+}
+
+/// The account that we are, and whether it may do more than a service needs.
+pub async fn account(connection: &mut PgConnection) -> sqlx::Result<(String, Option<Excess>)> {
+    let found = sqlx::query!(
+        r#"
+        select r.rolname::text as "name!", r.rolsuper as "is_superuser!",
+               exists (
+                   select from pg_namespace n
+                   left join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p')
+                   where n.nspname = 'etl'
+                     and (pg_has_role(r.oid, n.nspowner, 'member') or pg_has_role(r.oid, c.relowner, 'member'))
+               ) as "is_owner!"
+        from pg_roles r
+        where r.rolname = current_user
+        "#
+    )
+    .fetch_one(connection)
+    .await?;
+    let excess = match (found.is_superuser, found.is_owner) {
+        (true, _) => Some(Excess::Superuser),
+        (false, true) => Some(Excess::Owner),
+        (false, false) => None,
+    };
+    Ok((found.name, excess))
 }
 
 /// Our roles, as far as they are there, and whether the account that we are has their rights.

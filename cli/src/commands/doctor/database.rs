@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 use vitrina_shared::{
     config::{DatabaseUrl, SourceConfig},
-    database, migrate,
+    database, migrate, rights,
     store::server,
 };
 
@@ -66,6 +66,7 @@ async fn look(
     }
     if migrations(connection, report).await? {
         rights(connection, &found, report).await?;
+        account(connection, report).await?;
         sources(connection, source, report).await?;
     }
     notifications(connection, url, report).await;
@@ -119,6 +120,16 @@ async fn rights(connection: &mut PgConnection, found: &server::Server, report: &
     } else {
         let detail = format!("{account} does not see open transactions of others; rows that commit late may be missed");
         Check::wrong("horizon", detail, format!("grant pg_read_all_stats to {account}"))
+    });
+    Ok(())
+}
+
+/// Whether the account may do more than it needs.
+async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+    let (account, excess) = server::account(connection).await?;
+    report.add(match excess {
+        Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
+        None => Check::good("account", format!("{account} can drop nothing of ours")),
     });
     Ok(())
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
+use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind = TransformKind {
     name: "mask",
@@ -29,7 +30,13 @@ fn schema() -> Value {
         "additionalProperties": false,
         "required": ["columns"],
         "properties": {
-            "columns": {"type": "array", "minItems": 1, "items": {"type": "string"}, "description": "Text columns to hide"},
+            "columns": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_NAMES,
+                "items": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES},
+                "description": "Text columns to hide"
+            },
             "show_last": {"type": "integer", "minimum": 0, "default": 0, "description": "How many characters stay readable"}
         }
     })
@@ -39,6 +46,9 @@ fn configure(given: &Map<String, Value>) -> Configured {
     let mask: Mask = options(given)?;
     if mask.columns.is_empty() {
         return Err("columns: name at least one column".to_owned());
+    }
+    if let Some(problem) = names_problem(mask.columns.iter()) {
+        return Err(problem);
     }
     Ok(Box::new(mask))
 }
@@ -95,5 +105,7 @@ mod tests {
         assert!(mask.columns(&mut vec![column("mail", "integer")]).expect_err("integer").contains("only text"));
         assert!(mask.columns(&mut vec![column("name", "text")]).expect_err("absent").contains("there is name"));
         assert!(configure("mask", json!({"columns": []})).expect_err("empty").contains("at least one"));
+        assert!(configure("mask", json!({"columns": vec!["a"; 201]})).expect_err("many").contains("at most 200"));
+        assert!(configure("mask", json!({"columns": ["a".repeat(64)]})).expect_err("long").contains("1 to 63 bytes"));
     }
 }

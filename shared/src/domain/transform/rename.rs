@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
+use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind =
     TransformKind { name: "rename", description: "Gives columns other names", schema, configure };
@@ -25,7 +26,9 @@ fn schema() -> Value {
             "columns": {
                 "type": "object",
                 "minProperties": 1,
-                "additionalProperties": {"type": "string"},
+                "maxProperties": MAX_NAMES,
+                "propertyNames": {"minLength": 1, "maxLength": MAX_NAME_BYTES},
+                "additionalProperties": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES},
                 "description": "The new name of each column"
             }
         }
@@ -37,6 +40,9 @@ fn configure(given: &Map<String, Value>) -> Configured {
     let to: BTreeSet<_> = rename.columns.values().collect();
     if rename.columns.is_empty() {
         return Err("columns: name at least one column".to_owned());
+    }
+    if let Some(problem) = names_problem(rename.columns.keys()).or_else(|| names_problem(rename.columns.values())) {
+        return Err(problem);
     }
     if to.len() < rename.columns.len() {
         return Err("columns: two columns cannot get the same name".to_owned());
@@ -90,6 +96,11 @@ mod tests {
     fn names_that_clash_are_refused() {
         for columns in [json!({"a": "c", "b": "c"}), json!({"a": "b", "b": "c"}), json!({})] {
             assert!(configure("rename", json!({ "columns": columns })).is_err(), "{columns}");
+        }
+        let many: BTreeMap<String, String> = (0..201).map(|n| (format!("a{n}"), format!("b{n}"))).collect();
+        assert!(configure("rename", json!({ "columns": many })).expect_err("many").contains("at most 200"));
+        for columns in [json!({"a": "b".repeat(64)}), json!({"a".repeat(64): "b"}), json!({"a": ""})] {
+            assert!(configure("rename", json!({ "columns": columns })).expect_err("long").contains("1 to 63 bytes"));
         }
         let rename = configure("rename", json!({"columns": {"a": "b"}})).expect("a rename");
         let refusal = rename.columns(&mut vec![column("a", "text"), column("b", "text")]).expect_err("taken");

@@ -1,0 +1,79 @@
+//! Whether a caller sees values of rows.
+//!
+//! Operators can read every source by a query of their own, so nothing is hidden from them. A viewer looks whether pipelines
+//! are well, and needs no row for that: errors come without the values that they quote, dead letters without key and row,
+//! reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` lifts that.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::{RawValue, to_raw_value};
+use vitrina_shared::domain::{
+    ReportKind,
+    error_class::without_values,
+    report::{Preview, Reconciliation, Replay},
+};
+
+/// What becomes of values on their way to a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// They are shown.
+    Shown,
+    /// They are left out.
+    Withheld,
+}
+
+impl Values {
+    /// A message that may quote values.
+    pub fn message(self, message: String) -> String {
+        match self {
+            Self::Shown => message,
+            Self::Withheld => without_values(&message).into_owned(),
+        }
+    }
+
+    /// A row, or its key.
+    pub fn row<T>(self, row: T) -> Option<T> {
+        match self {
+            Self::Shown => Some(row),
+            Self::Withheld => None,
+        }
+    }
+
+    /// The result of a report. One that cannot be read is left out whole.
+    pub fn result(self, kind: ReportKind, result: Box<RawValue>) -> Option<Box<RawValue>> {
+        match (self, kind) {
+            (Self::Shown, _) => Some(result),
+            (Self::Withheld, ReportKind::Preview) => changed(&result, without_rows),
+            (Self::Withheld, ReportKind::Reconcile) => changed(&result, without_sample),
+            (Self::Withheld, ReportKind::Replay) => changed(&result, without_quotations),
+        }
+    }
+}
+
+fn changed<T: DeserializeOwned + Serialize>(result: &RawValue, change: fn(&mut T)) -> Option<Box<RawValue>> {
+    let mut result = serde_json::from_str(result.get()).ok()?;
+    change(&mut result);
+    to_raw_value(&result).ok()
+}
+
+fn without_rows(preview: &mut Preview) {
+    let withheld = u32::try_from(preview.rows.len()).unwrap_or(u32::MAX);
+    preview.rows.clear();
+    preview.omitted = preview.omitted.saturating_add(withheld);
+    for reason in &mut preview.refused {
+        *reason = without_values(reason).into_owned();
+    }
+}
+
+/// The bounds of the control column are values too: of a key, in a full pipeline.
+fn without_sample(found: &mut Reconciliation) {
+    found.sample.clear();
+    for bound in [&mut found.source_min, &mut found.source_max, &mut found.target_min, &mut found.target_max] {
+        *bound = None;
+    }
+}
+
+fn without_quotations(replay: &mut Replay) {
+    for error in replay.letters.iter_mut().filter_map(|letter| letter.error.as_mut()) {
+        *error = without_values(error).into_owned();
+    }
+}
