@@ -257,7 +257,7 @@ mod tests {
     fn oids_are_found_at_any_depth_and_constants_are_passed() {
         let tree = r#"({FUNCEXPR :funcid 870 :funcresulttype 25 :funcretset false :args ({CONST :consttype 25 :constlen -1
             :constvalue 5 [ 20 0 0 0 97 ]} {OPEXPR :opno 96 :opfuncid 65 :args <>} {ROWCOMPAREEXPR :opnos (o 7 8)})})"#;
-        let mentions = read(tree).unwrap();
+        let mentions = read(tree).expect("a tree");
         assert!(mentions.functions.iter().eq(&[65, 870]));
         assert!(mentions.operators.iter().eq(&[7, 8, 96]));
         assert!(mentions.types.iter().eq(&[25]) && mentions.made.iter().eq(&[25]));
