@@ -10,16 +10,16 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database::{self, BY_KEY},
-    guard::SourceSchemas,
+    guard::{Describing, SourceSchemas},
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
     store::reports::REPORTS_CHANNEL,
 };
 
-use crate::{deployment::Deployment, problem::ApiError};
+use crate::{deployment::Deployment, problem::ApiError, turns::Turns};
 
 /// Queries described at once.
-const DESCRIBING_CONNECTIONS: u32 = 2;
+const DESCRIBING_CONNECTIONS: u32 = 4;
 /// What the API listens to.
 const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL, REPORTS_CHANNEL];
 /// Progress that waits for a slow client; what is older is dropped.
@@ -32,7 +32,9 @@ pub struct App {
     /// The database.
     pub db: PgPool,
     /// The same database, for describing queries.
-    pub describing: PgPool,
+    pub describing: Describing,
+    /// Who describes a query just now.
+    pub turns: Turns,
     /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
@@ -66,7 +68,8 @@ impl App {
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
         Self {
             db: database::pool_with(database, "vitrina-api", &[&[limit], &BY_KEY]),
-            describing: database::pool_with(&few, "vitrina-api-describing", &[&[limit]]),
+            describing: Describing::new(database::pool_for_queries(&few, "vitrina-api-describing", &[&[limit]])),
+            turns: Turns::default(),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,

@@ -19,6 +19,9 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// when it has grown, and is as good for the next key as for this one.
 pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
 
+/// What makes a session that executed a user's query new again. The query cannot have changed its role.
+const RENEW: &str = "close all; unlisten *; select pg_advisory_unlock_all(); reset all";
+
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     pool_with(config, application, &[])
@@ -26,14 +29,29 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 
 /// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    let session = session(config.url.connect_options(), application).options(settings.concat());
+    options(config).connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+}
+
+/// Such a pool for sessions that execute users' queries: whatever one of them has left in its session is gone before the
+/// session is used again.
+pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
+    options(config)
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                sqlx::raw_sql(RENEW).execute(connection).await?;
+                Ok(true)
+            })
+        })
+        .connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+}
+
+fn options(config: &DatabaseConfig) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(config.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .acquire_slow_threshold(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
         .before_acquire(|connection, idle| Box::pin(still_there(connection, idle.idle_for)))
-        .connect_lazy_with(session)
 }
 
 /// Asks a connection that has been idle for a while whether it is still one. A busy one would only lose a round trip.

@@ -19,6 +19,7 @@
 
 mod allowed;
 mod describe;
+mod describing;
 mod functions;
 mod judged;
 mod parse;
@@ -31,7 +32,9 @@ use std::fmt;
 #[cfg(feature = "testing")]
 pub use describe::judge_alone;
 pub use describe::{Description, QueryLimits, describe};
+pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
+pub use judged::check_casts;
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 
@@ -136,6 +139,8 @@ pub enum Refusal {
          or update Vitrina"
     )]
     UnknownNode { part: String },
+    #[error("PostgreSQL did not read the query within {seconds} seconds: make it simpler, or its constants shorter")]
+    NotDescribed { seconds: u64 },
     #[error("the query returns no columns")]
     NoColumns,
     #[error("the query returns two columns named {name}; give one of them an alias")]

@@ -14,7 +14,7 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{PipelineDraft, Problem, SourceColumn, TargetName},
-    guard::{GuardError, SourceQuery, SourceSchemas},
+    guard::{Describing, GuardError, SourceQuery, SourceSchemas},
     store::targets,
 };
 
@@ -52,11 +52,10 @@ impl Reader {
     }
 }
 
-/// Finds out everything about a draft. Describing a query forgets what a connection had prepared, so that has a pool of
-/// its own.
+/// Finds out everything about a draft.
 pub async fn review(
     db: &PgPool,
-    describing: &PgPool,
+    describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
 ) -> Result<Review, sqlx::Error> {
@@ -68,7 +67,7 @@ pub async fn review(
         return Ok(Review { problems, reader: None });
     };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
-    match query::read(&mut *describing.acquire().await?, sql, walk, schemas).await {
+    match query::read(describing, sql, walk, schemas).await {
         Ok(mut reader) => {
             match plan::arriving(&draft.tasks, &reader.columns) {
                 Ok(columns) => reader.arriving = columns,
@@ -76,7 +75,7 @@ pub async fn review(
             }
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
-            problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
+            problems.extend(target::mismatches(&mut connection, draft, &reader, schemas).await?);
             Ok(Review { problems, reader: Some(reader) })
         }
         Err(GuardError::Refused(refusal)) => {

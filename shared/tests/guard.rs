@@ -3,10 +3,12 @@
 
 use proptest::prelude::*;
 use sqlx::{AssertSqlSafe, PgConnection};
+use vitrina_shared::config::DatabaseConfig;
+use vitrina_shared::database;
 use vitrina_shared::domain::SourceColumn;
 use vitrina_shared::guard::{
-    self, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal, SourceQuery,
-    SourceSchemas,
+    self, Describing, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal,
+    SourceQuery, SourceSchemas,
 };
 use vitrina_shared::testing::TestDatabase;
 
@@ -731,4 +733,42 @@ proptest! {
             prop_assert!(again.split_whitespace().eq(written.split_whitespace()), "{} became {}", written, again);
         }
     }
+}
+
+/// What a query may have left in its session is gone before the session is used again.
+#[tokio::test]
+async fn a_session_that_executed_a_query_is_new_when_it_is_used_again() {
+    let db = cinema().await;
+    let config = DatabaseConfig { url: db.url().parse().unwrap(), max_connections: 1 };
+    let pool = database::pool_for_queries(&config, "vitrina-test", &[&[("lock_timeout", "3s")]]);
+    let state = "select concat_ws(' ', pg_backend_pid(), current_setting('default_transaction_read_only'),
+                     current_setting('work_mem'), current_setting('lock_timeout'), current_setting('TimeZone'),
+                     (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
+                     (select count(*) from pg_listening_channels()), (select count(*) from pg_cursors))";
+    let before: String = sqlx::query_scalar(state).fetch_one(&pool).await.unwrap();
+    {
+        let mut conn = pool.acquire().await.unwrap();
+        sqlx::raw_sql(
+            "set default_transaction_read_only = on; set work_mem = '1GB'; set lock_timeout = 0; set timezone = 'Asia/Tokyo';
+             listen somebody; select pg_advisory_lock(7)",
+        )
+        .execute(&mut *conn)
+        .await
+        .unwrap();
+    }
+    let after: String = sqlx::query_scalar(state).fetch_one(&pool).await.unwrap();
+    assert_eq!(before, after);
+}
+
+/// Folding its constants looks at no interrupt, so it is left to the run, which can be cancelled.
+#[tokio::test]
+async fn a_query_that_is_planned_for_ages_is_described_at_once() {
+    let db = cinema().await;
+    let describing = Describing::new(db.pool().clone());
+    let bomb = "select id, (repeat('a & ', 300000) || 'a')::tsquery as bomb from content.film_work";
+    let query = parse(bomb).unwrap();
+    let begun = std::time::Instant::now();
+    let (_, described) = describing.describe(query, (None, None), &schemas()).await.unwrap();
+    assert_eq!(described.columns[1].type_name, "tsquery");
+    assert!(begun.elapsed().as_secs() < 5, "it was planned, which takes a minute: {:?}", begun.elapsed());
 }

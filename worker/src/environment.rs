@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     domain::{PipelineDraft, RunId},
-    guard::SourceSchemas,
+    guard::{Describing, SourceSchemas},
 };
 
 use crate::{
@@ -34,7 +34,7 @@ pub struct Connections {
     /// For reading pages whose rows pass through the worker.
     pub reading: PgPool,
     /// For describing queries.
-    pub describing: PgPool,
+    pub describing: Describing,
     /// For reports.
     pub reports: PgPool,
     /// For marts that live in Elasticsearch, or why there can be none.
@@ -57,8 +57,8 @@ pub struct Environment {
     pub db: PgPool,
     /// For reading pages whose rows pass through the worker, while they are written over another connection.
     pub reading: PgPool,
-    /// For describing queries, which forgets a connection's prepared statements.
-    pub describing: PgPool,
+    /// For describing queries.
+    pub describing: Describing,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
     /// For marts that live in Elasticsearch, or why there can be none.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
     database::{self, BY_KEY},
-    guard::SourceSchemas,
+    guard::{Describing, SourceSchemas},
     metrics, migrate, notify, rights, store,
     store::queue::JOBS_CHANNEL,
 };
@@ -60,18 +60,22 @@ impl Worker {
         };
         Self {
             connections: Connections {
-                batches: database::pool_with(
+                batches: database::pool_for_queries(
                     &sized(config.concurrency + 2),
                     "vitrina-worker",
                     &[&BATCH_LIMITS, &BY_KEY],
                 ),
-                reading: database::pool_with(
+                reading: database::pool_for_queries(
                     &sized(config.concurrency),
                     "vitrina-worker-reading",
                     &[&BATCH_LIMITS, &[ROOM_FOR_PAGES]],
                 ),
-                describing: database::pool_with(&sized(2), "vitrina-worker-describing", &[&BATCH_LIMITS]),
-                reports: database::pool_with(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
+                describing: Describing::new(database::pool_for_queries(
+                    &sized(2),
+                    "vitrina-worker-describing",
+                    &[&BATCH_LIMITS],
+                )),
+                reports: database::pool_for_queries(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
                 elasticsearch: Client::new(&config.elasticsearch),
             },
             control: database::pool_with(&sized(4), "vitrina-worker-control", &[&[FORGETFUL], &BY_KEY]),

@@ -54,6 +54,11 @@ impl Actor {
         self.values
     }
 
+    /// Their name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
     /// The cause of what the request changes.
     pub fn cause(&self) -> Cause<'_> {
         Cause { actor: &self.name, correlation_id: &self.request.0 }

@@ -81,7 +81,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> 
 pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    refuse_problems(&app, &draft).await?;
+    refuse_problems(&app, &Actor::of(depot)?, &draft).await?;
     let pipeline = configuration::create(&app.db, &draft).await?;
     Ok(Versioned { view: pipeline.into(), created: true })
 }
@@ -109,8 +109,8 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
         let draft = patch.clone().apply(current.draft.clone());
         // Before the draft is judged: what the state forbids is refused for that, however good or bad it is.
         configuration::check_busy(&current, &draft)?;
-        let reader = refuse_problems(&app, &draft).await?;
-        let fate = on_checkpoint(&app, &current.draft, &draft, reader.as_ref()).await?;
+        let reader = refuse_problems(&app, &actor, &draft).await?;
+        let fate = on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?;
         match configuration::change(&app.db, current.id, current.version, &draft, fate, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
             Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
@@ -147,20 +147,21 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = review(&app, &draft).await?.problems;
+    let problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
 /// A plan that is too long is looked into no further: it would be step by step.
-async fn review(app: &App, draft: &PipelineDraft) -> ApiResult<Review> {
+async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
         return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None });
     }
-    Ok(validation::review(&app.db, &app.describing, draft, &app.schemas).await?)
+    let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
+    Ok(validation::review(&app.db, &describing, draft, &app.schemas).await?)
 }
 
-async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
-    let review = review(app, draft).await?;
+async fn refuse_problems(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
+    let review = review(app, actor, draft).await?;
     if review.problems.is_empty() {
         return Ok(review.reader);
     }
@@ -170,6 +171,7 @@ async fn refuse_problems(app: &App, draft: &PipelineDraft) -> ApiResult<Option<R
 /// A checkpoint is text: read as another type it would mean another row, or none.
 async fn on_checkpoint(
     app: &App,
+    actor: &Actor,
     current: &PipelineDraft,
     changed: &PipelineDraft,
     reader: Option<&Reader>,
@@ -177,7 +179,7 @@ async fn on_checkpoint(
     if current.reader() == changed.reader() {
         return Ok(OnCheckpoint::Keep);
     }
-    let before = validation::review(&app.db, &app.describing, current, &app.schemas).await?.reader;
+    let before = review(app, actor, current).await?.reader;
     let types = before.as_ref().map(|before| before.walk_types(current));
     let now = reader.map(|reader| reader.walk_types(changed));
     Ok(if types.is_some() && types != now { OnCheckpoint::Forget } else { OnCheckpoint::Keep })

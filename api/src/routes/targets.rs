@@ -10,6 +10,7 @@ use vitrina_shared::{
 use crate::{
     app::App,
     input::{self, Query},
+    middleware::Actor,
     problem::{ApiError, ApiResult, FieldError},
     views::{AllowedTargetView, Items, TargetInput, TargetView},
 };
@@ -49,11 +50,12 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let options = Value::Object(input.options);
     let create_from = input.create.as_ref().map(|table| table.source_query.as_str());
     let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
+    let describing = app.describing.on_turn(app.turns.take(Actor::of(depot)?.name()).await?);
     let allowed = if dry_run {
-        configuration::try_target(&app.db, &app.describing, &wanted, &app.schemas).await?
+        configuration::try_target(&app.db, &describing, &wanted, &app.schemas).await?
     } else {
         res.status_code(StatusCode::CREATED);
-        configuration::allow_target(&app.db, &app.describing, &wanted, &app.schemas).await?
+        configuration::allow_target(&app.db, &describing, &wanted, &app.schemas).await?
     };
     Ok(Json(AllowedTargetView::new(&wanted, allowed)))
 }

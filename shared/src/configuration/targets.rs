@@ -8,7 +8,7 @@ use crate::{
         Problem, Target, TargetName,
         bounds::{self, MAX_KEY_COLUMNS},
     },
-    guard::SourceSchemas,
+    guard::{Describing, SourceSchemas},
     store::{
         self,
         marts::{self, NewMart},
@@ -56,7 +56,7 @@ pub enum AllowError {
 /// Finds out whether the target could be allowed, and what creating it would execute. Changes nothing.
 pub async fn try_target(
     db: &PgPool,
-    describing: &PgPool,
+    describing: &Describing,
     wanted: &WantedTarget<'_>,
     schemas: &SourceSchemas,
 ) -> Result<Allowed, AllowError> {
@@ -78,7 +78,7 @@ pub async fn try_target(
 /// Allows the target, and creates its table before if that is wanted: both or nothing.
 pub async fn allow_target(
     db: &PgPool,
-    describing: &PgPool,
+    describing: &Describing,
     wanted: &WantedTarget<'_>,
     schemas: &SourceSchemas,
 ) -> Result<Allowed, AllowError> {
@@ -124,7 +124,7 @@ fn refuse_wrong(problems: Vec<Problem>) -> Result<(), AllowError> {
 /// The table to create: none if nobody wants one, or if it is there.
 async fn new_mart(
     connection: &mut PgConnection,
-    describing: &PgPool,
+    describing: &Describing,
     wanted: &WantedTarget<'_>,
     name: &TargetName,
     schemas: &SourceSchemas,

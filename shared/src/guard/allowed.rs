@@ -4,6 +4,8 @@
 //! name of a relation, a role or a file, or looks at settings, sessions, locks or transactions. Of other schemas those that
 //! the operator has named as sources, as far as they say of themselves that they change nothing.
 
+use sqlx::postgres::types::Oid;
+
 use super::{FunctionName, Refusal, SourceSchemas};
 
 pub(super) const CATALOG: &str = "pg_catalog";
@@ -96,6 +98,7 @@ pub(super) enum Author {
 /// What the server's catalog says of a function.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct FunctionFacts {
+    pub oid: Oid,
     pub schema: String,
     pub name: String,
     /// `i` immutable, `s` stable, `v` volatile.

@@ -13,7 +13,7 @@ use sqlparser::tokenizer::Token;
 use sqlx::PgConnection;
 use sqlx::postgres::types::Oid;
 
-use super::allowed::{Author, CATALOG, SAMPLINGS, Use};
+use super::allowed::{Author, CATALOG, FunctionFacts, SAMPLINGS, Use};
 use super::text::Lexeme;
 use super::{GuardError, Refusal, SourceQuery, SourceSchemas, judged};
 
@@ -86,32 +86,34 @@ pub async fn check_functions(
     query: &SourceQuery,
     schemas: &SourceSchemas,
 ) -> Result<(), GuardError> {
-    for (function, oids) in look_up(conn, query).await? {
-        if oids.is_empty() && function.schema.is_some() {
-            return Err(Refusal::UnknownFunction { function }.into());
-        }
-        if !SAMPLINGS.contains(&function.name.as_str()) {
-            check_overloads(conn, oids, schemas).await?;
-        }
+    let named = look_up(conn, query).await?;
+    if let Some((function, _)) = named.iter().find(|(function, oids)| oids.is_empty() && function.schema.is_some()) {
+        return Err(Refusal::UnknownFunction { function: function.clone() }.into());
+    }
+    let facts = judged::look_up(conn, named.iter().flat_map(|(_, oids)| oids).map(|oid| oid.0)).await?;
+    for (by, part) in facts.iter().filter(|(by, _)| *by != Use::Call) {
+        part.judge(*by, Author::User, schemas)?;
+    }
+    for (_, oids) in named.iter().filter(|(function, _)| !SAMPLINGS.contains(&function.name.as_str())) {
+        let overloads = facts.iter().filter(|(by, facts)| *by == Use::Call && oids.contains(&facts.oid));
+        check_overloads(overloads.map(|(_, facts)| facts), schemas)?;
     }
     Ok(())
 }
 
-/// Refuses a name of which every overload is refused, or some part of an aggregate.
-async fn check_overloads(conn: &mut PgConnection, oids: Vec<Oid>, schemas: &SourceSchemas) -> Result<(), GuardError> {
-    let overloads = judged::look_up(conn, oids.iter().map(|oid| oid.0)).await?;
-    let (calls, parts): (Vec<_>, Vec<_>) = overloads.iter().partition(|(by, _)| *by == Use::Call);
-    for (by, part) in parts {
-        part.judge(*by, Author::User, schemas)?;
-    }
+/// Refuses a name of which every overload is refused.
+fn check_overloads<'a>(
+    overloads: impl Iterator<Item = &'a FunctionFacts>,
+    schemas: &SourceSchemas,
+) -> Result<(), Refusal> {
     let mut refusal = None;
-    for (by, overload) in calls {
-        match overload.judge(*by, Author::User, schemas) {
+    for overload in overloads {
+        match overload.judge(Use::Call, Author::User, schemas) {
             Ok(()) => return Ok(()),
             Err(refused) => refusal = Some(refused),
         }
     }
-    refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+    refusal.map_or(Ok(()), Err)
 }
 
 /// The overloads of each name. An attribute can only be a function of one argument.

@@ -90,6 +90,18 @@ async fn check(
     Ok(trees)
 }
 
+/// Refuses assignments that call a function which is not allowed: it would execute with the rights to write marts.
+pub async fn check_casts(
+    conn: &mut PgConnection,
+    (from, to): (&[u32], &[u32]),
+    schemas: &SourceSchemas,
+) -> Result<(), GuardError> {
+    for function in catalog::casts(conn, from, to).await? {
+        function.judge(Use::Call, Author::User, schemas)?;
+    }
+    Ok(())
+}
+
 /// What the catalog says of functions, and of those that aggregates among them are made of.
 pub(super) async fn look_up(
     conn: &mut PgConnection,

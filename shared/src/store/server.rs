@@ -83,19 +83,20 @@ pub async fn account(connection: &mut PgConnection) -> sqlx::Result<(String, Opt
     Ok((found.name, excess))
 }
 
-/// Our roles, as far as they are there, and whether the account that we are has their rights.
-pub async fn roles(connection: &mut PgConnection) -> sqlx::Result<Vec<(String, bool)>> {
-    let rows = sqlx::query!(
+/// Functions of ours that the account may not call: those that read sources and write marts for it.
+pub async fn functions_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
         r#"
-        select rolname::text as "name!", pg_has_role(rolname, 'member') as "ours!"
-        from pg_roles
-        where rolname in ('vitrina_app', 'vitrina_mart', 'vitrina_query')
-        order by rolname
+        select format('etl_page.%I', p.proname) as "name!"
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname = 'etl_page' and p.proname <> 'write_rows'
+          and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))
+        order by 1
         "#
     )
     .fetch_all(connection)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.name, row.ours)).collect())
+    .await
 }
 
 /// Tables of ours that the account may not work with.

@@ -1,11 +1,11 @@
 //! What must hold of a query before a mart is made from its columns.
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 
 use super::{query, target};
 use crate::{
     domain::{Problem, SourceColumn, TargetName},
-    guard::{GuardError, SourceSchemas},
+    guard::{Describing, GuardError, SourceSchemas},
     store::marts::{self, NewMart},
 };
 
@@ -15,7 +15,7 @@ const QUERY: &str = "create.source_query";
 /// The mart that the rows of `sql` would fit, or everything that keeps it from being made.
 pub async fn plan(
     db: &mut PgConnection,
-    describing: &PgPool,
+    describing: &Describing,
     target: &TargetName,
     key: &[String],
     sql: &str,
@@ -25,7 +25,7 @@ pub async fn plan(
         let message = "only a table of `analytics` is made from a query: an index is made by the first run";
         return Ok(Err(vec![Problem::new("create", message)]));
     };
-    let columns = match query::read(&mut *describing.acquire().await?, sql, (None, None), schemas).await {
+    let columns = match query::read(describing, sql, (None, None), schemas).await {
         Ok(reader) => reader.columns,
         Err(GuardError::Refused(refusal)) => return Ok(Err(vec![Problem::new(QUERY, refusal.to_string())])),
         Err(GuardError::Database(error)) => return Err(error),

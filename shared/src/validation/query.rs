@@ -1,10 +1,8 @@
 //! What must hold of the reader's query.
 
-use sqlx::PgConnection;
-
 use crate::{
     domain::{Mode, PipelineDraft, Problem, SourceColumn},
-    guard::{self, Description, GuardError, Placeholder, QueryLimits, SourceSchemas},
+    guard::{self, Describing, Description, GuardError, Placeholder, SourceSchemas},
 };
 
 use super::Reader;
@@ -25,15 +23,13 @@ const KEY_TYPES: &[&str] = &[
 
 /// Takes the query through all layers of the guard.
 pub(super) async fn read(
-    connection: &mut PgConnection,
+    describing: &Describing,
     sql: &str,
     walk: (Option<&str>, Option<&str>),
     schemas: &SourceSchemas,
 ) -> Result<Reader, GuardError> {
     let query = guard::parse(sql, schemas)?;
-    guard::check_functions(connection, &query, schemas).await?;
-    let Description { columns, relations } =
-        guard::describe(connection, &query, walk, schemas, &QueryLimits::default()).await?;
+    let (query, Description { columns, relations }) = describing.describe(query, walk, schemas).await?;
     Ok(Reader { query, arriving: columns.clone(), columns, relations })
 }
 

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use crate::{
     domain::{IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
+    guard::{self, GuardError, SourceSchemas},
     store::targets::{self, TargetColumn},
 };
 
@@ -68,6 +69,7 @@ pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     reader: &Reader,
+    schemas: &SourceSchemas,
 ) -> Result<Vec<Problem>, sqlx::Error> {
     let (name, field) = draft.final_target();
     let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
@@ -88,7 +90,10 @@ pub(super) async fn mismatches(
         problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
         let columns = targets::columns(connection, table).await?;
         if !columns.is_empty() {
-            problems.extend(column_problems(connection, draft, &target, &reader.arriving, &columns).await?);
+            let (_, field) = draft.reader().unwrap_or(("", "source_query"));
+            let mut messages = column_problems(connection, draft, &target, &reader.arriving, &columns).await?;
+            messages.extend(cast_problem(connection, &reader.arriving, &columns, schemas).await?);
+            problems.extend(messages.into_iter().map(|message| Problem::new(field, message)));
         }
     }
     Ok(problems)
@@ -110,12 +115,11 @@ async fn column_problems(
     target: &TargetName,
     source: &[SourceColumn],
     columns: &[TargetColumn],
-) -> Result<Vec<Problem>, sqlx::Error> {
-    let (_, field) = draft.reader().unwrap_or(("", "source_query"));
+) -> Result<Vec<String>, sqlx::Error> {
     let mut messages = absent(draft, target, source, columns);
     messages.extend(unfilled(target, source, columns));
     messages.extend(misfits(connection, target, source, columns).await?);
-    Ok(messages.into_iter().map(|message| Problem::new(field, message)).collect())
+    Ok(messages)
 }
 
 /// Columns of the query that the target lacks or computes itself. The two keys of the walk may be absent.
@@ -155,10 +159,7 @@ async fn misfits(
     source: &[SourceColumn],
     columns: &[TargetColumn],
 ) -> Result<Vec<String>, sqlx::Error> {
-    let pairs: Vec<_> = source
-        .iter()
-        .filter_map(|column| Some((column, columns.iter().find(|own| own.name == column.name)?)))
-        .collect();
+    let pairs = pairs(source, columns);
     let from: Vec<_> = pairs.iter().map(|(column, _)| column.type_oid).collect();
     let to: Vec<_> = pairs.iter().map(|(_, own)| own.type_oid).collect();
     let places = targets::unassignable(connection, &from, &to).await?;
@@ -172,6 +173,28 @@ async fn misfits(
             )
         })
         .collect())
+}
+
+/// A cast to a column's type that calls a function of somebody: it would execute with the rights to write marts.
+async fn cast_problem(
+    connection: &mut PgConnection,
+    source: &[SourceColumn],
+    columns: &[TargetColumn],
+    schemas: &SourceSchemas,
+) -> Result<Option<String>, sqlx::Error> {
+    let (from, to): (Vec<_>, Vec<_>) =
+        pairs(source, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid)).unzip();
+    match guard::check_casts(connection, (&from, &to), schemas).await {
+        Ok(()) => Ok(None),
+        Err(GuardError::Refused(refusal)) => Ok(Some(format!("a value is cast to its column's type: {refusal}"))),
+        Err(GuardError::Database(error)) => Err(error),
+    }
+}
+
+/// The columns that arrive, each with the target's column of that name.
+fn pairs<'a>(source: &'a [SourceColumn], columns: &'a [TargetColumn]) -> Vec<(&'a SourceColumn, &'a TargetColumn)> {
+    let own = |name: &str| columns.iter().find(|own| own.name == name);
+    source.iter().filter_map(|column| Some((column, own(&column.name)?))).collect()
 }
 
 fn names(columns: &[TargetColumn]) -> String {

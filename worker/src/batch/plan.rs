@@ -6,7 +6,7 @@ use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
     domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
-    guard::SourceSchemas,
+    guard::{Describing, SourceSchemas},
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
 };
@@ -121,7 +121,7 @@ impl Reviewed {
     /// Checks the inputs against the source and the target as they are now.
     pub async fn look(
         db: &PgPool,
-        describing: &PgPool,
+        describing: &Describing,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
     ) -> Result<Self, BatchError> {

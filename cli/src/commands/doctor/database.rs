@@ -101,19 +101,14 @@ async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx:
 }
 
 async fn rights(connection: &mut PgConnection, found: &server::Server, report: &mut Report) -> sqlx::Result<()> {
-    let (account, roles) = (&found.account, server::roles(connection).await?);
-    let lacking: Vec<_> = ["vitrina_mart", "vitrina_query"]
-        .into_iter()
-        .filter(|wanted| !roles.iter().any(|(role, ours)| role == wanted && *ours))
-        .collect();
-    let unreachable = server::tables_out_of_reach(connection).await?;
-    report.add(if !lacking.is_empty() {
-        let detail = format!("{account} is no member of {}", lacking.join(", "));
-        Check::wrong("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
-    } else if !unreachable.is_empty() {
-        Check::wrong("rights", format!("{account} may not use {}", unreachable.join(", ")), MIGRATE)
-    } else {
+    let account = &found.account;
+    let mut unreachable = server::tables_out_of_reach(connection).await?;
+    unreachable.extend(server::functions_out_of_reach(connection).await?);
+    report.add(if unreachable.is_empty() {
         Check::good("rights", format!("{account} may work with our tables, read the sources and write the marts"))
+    } else {
+        let detail = format!("{account} may not use {}", unreachable.join(", "));
+        Check::wrong("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
     });
     report.add(if server::sees_other_sessions(connection).await? {
         Check::good("horizon", "open transactions of others are visible (pg_read_all_stats)")

@@ -11,7 +11,7 @@ use super::tree::Mentions;
 
 /// What is asked of a function `p`, for [`FunctionFacts`].
 const FACTS: &str = r"
-    (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
+    p.oid, (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
     p.oid < 16384 as builtin, p.prosecdef as security_definer,
     exists (select from unnest(p.proconfig) as entry where entry !~ '^search_path=') as configured, p.prokind in ('a', 'w') as aggregate,
     p.prolang in (select oid from pg_language where lanname in ('c', 'internal')) as native,
@@ -98,6 +98,22 @@ pub(super) async fn functions(conn: &mut PgConnection, mentions: &Mentions) -> s
         .bind(oids(&mentions.samplings))
         .fetch_all(conn)
         .await
+}
+
+/// The functions behind casts that somebody has added and an assignment of these types to those would call.
+pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> sqlx::Result<Vec<FunctionFacts>> {
+    let statement = format!(
+        r"
+        select distinct {FACTS}
+        from unnest($1::oid[], $2::oid[]) as a (source, target)
+        join pg_type s on s.oid = a.source
+        join pg_type t on t.oid = a.target
+        join pg_cast c on (c.castsource, c.casttarget) in ((s.oid, t.oid), (s.typelem, t.typelem), (s.typbasetype, t.oid),
+                                                           (s.oid, t.typbasetype), (s.typbasetype, t.typbasetype))
+        join pg_proc p on p.oid = c.castfunc and p.oid >= 16384
+        "
+    );
+    sqlx::query_as(AssertSqlSafe(statement)).bind(oids(from)).bind(oids(to)).fetch_all(conn).await
 }
 
 /// A relation that is read.

@@ -1,0 +1,81 @@
+//! Descriptions that always come back.
+//!
+//! A description has connections of its own and a deadline. One that does not come back, because the server is busy with
+//! something that looks at no interrupt, is given up together with its connection: the pool opens another one, and whoever
+//! asked keeps its turn until the server has let go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::{Connection, PgPool, pool::PoolConnection, postgres::Postgres};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+
+use super::{Description, GuardError, QueryLimits, Refusal, SourceQuery, SourceSchemas, check_functions, describe};
+
+/// Longer than the statements of a description may take.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a turn is kept for a server that does not let go.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Where queries are described, and on whose turn.
+#[derive(Debug, Clone)]
+pub struct Describing {
+    pool: PgPool,
+    turn: Option<Arc<OwnedSemaphorePermit>>,
+}
+
+impl Describing {
+    /// Descriptions over these connections.
+    pub fn new(pool: PgPool) -> Self {
+        Self { pool, turn: None }
+    }
+
+    /// The same, on the turn of somebody who has one at a time.
+    pub fn on_turn(&self, turn: OwnedSemaphorePermit) -> Self {
+        Self { pool: self.pool.clone(), turn: Some(Arc::new(turn)) }
+    }
+
+    /// Closes the connections.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Takes a query that was read through all that the server has to say about it. `walk` names the key and the id that its
+    /// placeholders are about.
+    pub async fn describe(
+        &self,
+        query: SourceQuery,
+        walk: (Option<&str>, Option<&str>),
+        schemas: &SourceSchemas,
+    ) -> Result<(SourceQuery, Description), GuardError> {
+        let (this, schemas) = (self.clone(), schemas.clone());
+        let walk = (walk.0.map(str::to_owned), walk.1.map(str::to_owned));
+        // A task of its own: a request that is given up meanwhile must not leave a connection in the middle of a statement.
+        let described = tokio::spawn(async move {
+            let mut connection = this.pool.acquire().await?;
+            let asked = async {
+                check_functions(&mut connection, &query, &schemas).await?;
+                let walk = (walk.0.as_deref(), walk.1.as_deref());
+                describe(&mut connection, &query, walk, &schemas, &QueryLimits::default()).await
+            };
+            match timeout(PATIENCE, asked).await {
+                Ok(described) => described.map(|description| (query, description)),
+                Err(_) => {
+                    this.give_up(connection);
+                    Err(Refusal::NotDescribed { seconds: PATIENCE.as_secs() }.into())
+                }
+            }
+        });
+        described.await.unwrap_or(Err(GuardError::Database(sqlx::Error::WorkerCrashed)))
+    }
+
+    /// Leaves the connection to itself until the server answers on it.
+    fn give_up(self, connection: PoolConnection<Postgres>) {
+        tracing::warn!("a query was not described in time; its connection is given up");
+        let mut connection = connection.detach();
+        tokio::spawn(async move {
+            let _answered = timeout(LONGEST, connection.ping()).await;
+            drop(self.turn);
+        });
+    }
+}
