@@ -143,6 +143,8 @@ pub enum Refusal {
     NotDescribed { seconds: u64 },
     #[error("the query returns no columns")]
     NoColumns,
+    #[error("column `{name}` is of a type that no table can have, such as record: cast it")]
+    PseudoType { name: String },
     #[error("the query returns two columns named {name}; give one of them an alias")]
     DuplicateColumn { name: String },
     #[error("PostgreSQL refuses the query: {message}")]

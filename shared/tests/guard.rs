@@ -360,26 +360,6 @@ async fn layer_2_refuses_functions_that_do_more_than_compute() {
     }
 }
 
-/// `row.function` and operators call functions without parentheses, which layer 2 does not look at.
-#[tokio::test]
-async fn no_volatile_function_of_the_server_is_called_without_parentheses() {
-    let db = TestDatabase::create().await;
-    let volatile: Vec<String> = sqlx::query_scalar(
-        r#"
-        select proname::text from pg_proc
-        where pronamespace = 'pg_catalog'::regnamespace and provolatile = 'v' and pronargs - pronargdefaults <= 1
-            and pronargs >= 1 and (proargtypes[0]::regtype::text like '%any%' or proargtypes[0] = 'record'::regtype)
-        union
-        select oprname::text from pg_operator o join pg_proc p on p.oid = o.oprcode
-        where provolatile = 'v' and oprnamespace = 'pg_catalog'::regnamespace
-        "#,
-    )
-    .fetch_all(db.admin())
-    .await
-    .unwrap();
-    assert_eq!(volatile, Vec::<String>::new());
-}
-
 async fn described(conn: &mut PgConnection, sql: &str) -> Result<Vec<SourceColumn>, GuardError> {
     let walk = (Some("modified"), Some("id"));
     let described = guard::describe(conn, &parse(sql)?, walk, &schemas(), &QueryLimits::default()).await?;

@@ -71,7 +71,7 @@ async fn what_cannot_be_created_is_refused_and_leaves_nothing_behind() {
             &["id"],
             "select id, row(1, 2) as pair from content.genre",
             "create.source_query",
-            "is of type record",
+            "is of a type that no table can have",
         ),
         ("analytics.new; drop schema etl", &["id"], good, "target", "is not a target"),
         ("es:new", &["id"], good, "create", "an index is made by the first run"),

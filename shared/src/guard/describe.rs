@@ -17,6 +17,7 @@ use crate::domain::SourceColumn;
 /// How much `etl_page.describe` writes before the query; complaints are counted from there.
 const BEFORE: usize = "create temporary view vitrina_judged as select * from (".len();
 const DUPLICATE_COLUMN: &str = "42701";
+const NO_COLUMN_TYPE: &str = "42P16";
 
 /// How long describing a query may take, and wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +167,7 @@ fn refusal(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Locatio
     let name = complaint.message().split('"').nth(1).map(str::to_owned);
     match name {
         Some(name) if complaint.code() == DUPLICATE_COLUMN => Refusal::DuplicateColumn { name },
+        Some(name) if complaint.code() == NO_COLUMN_TYPE => Refusal::PseudoType { name },
         Some(_) | None => Refusal::Server { message: message(complaint, locate) },
     }
 }

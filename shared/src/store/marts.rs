@@ -46,13 +46,3 @@ pub async fn create(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Resu
     .fetch_one(connection)
     .await
 }
-
-/// The types among these that no table can have, such as `record`.
-pub async fn pseudo_types(connection: &mut PgConnection, types: &[u32]) -> sqlx::Result<Vec<u32>> {
-    let types: Vec<Oid> = types.iter().copied().map(Oid).collect();
-    let found =
-        sqlx::query_scalar!(r#"select oid as "oid!" from pg_type where oid = any ($1) and typtype = 'p'"#, &types)
-            .fetch_all(connection)
-            .await?;
-    Ok(found.into_iter().map(|oid| oid.0).collect())
-}

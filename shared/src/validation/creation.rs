@@ -1,12 +1,10 @@
 //! What must hold of a query before a mart is made from its columns.
 
-use sqlx::PgConnection;
-
 use super::{query, target};
 use crate::{
     domain::{Problem, SourceColumn, TargetName},
     guard::{Describing, GuardError, SourceSchemas},
-    store::marts::{self, NewMart},
+    store::marts::NewMart,
 };
 
 /// The field of the query.
@@ -14,7 +12,6 @@ const QUERY: &str = "create.source_query";
 
 /// The mart that the rows of `sql` would fit, or everything that keeps it from being made.
 pub async fn plan(
-    db: &mut PgConnection,
     describing: &Describing,
     target: &TargetName,
     key: &[String],
@@ -32,7 +29,6 @@ pub async fn plan(
     };
     let mut problems = target::key_problems(key);
     problems.extend(absent_keys(key, &columns));
-    problems.extend(unfit_types(db, &columns).await?);
     Ok(if problems.is_empty() { Ok(new_mart(table, columns, key)) } else { Err(problems) })
 }
 
@@ -48,16 +44,4 @@ fn absent_keys(key: &[String], columns: &[SourceColumn]) -> Vec<Problem> {
     absent
         .map(|name| Problem::new("key", format!("the query has no column `{name}`; it has {}", names.join(", "))))
         .collect()
-}
-
-async fn unfit_types(db: &mut PgConnection, columns: &[SourceColumn]) -> Result<Vec<Problem>, sqlx::Error> {
-    let types: Vec<_> = columns.iter().map(|column| column.type_oid).collect();
-    let unfit = marts::pseudo_types(db, &types).await?;
-    let wrong = columns.iter().filter(|column| unfit.contains(&column.type_oid));
-    Ok(wrong
-        .map(|column| {
-            let (name, kind) = (&column.name, &column.type_name);
-            Problem::new(QUERY, format!("column `{name}` is of type {kind}, which a table cannot have: cast it"))
-        })
-        .collect())
 }

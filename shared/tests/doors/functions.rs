@@ -8,6 +8,8 @@ use crate::scene::{refused, scene, schemas};
 #[rustfmt::skip]
 const VOLATILE: &[&str] = &[
     "array_sample", "array_shuffle", "clock_timestamp", "gen_random_uuid", "random", "random_normal", "timeofday", "uuidv4", "uuidv7",
+    // Volatile in PostgreSQL 14, stable since.
+    "timezone",
 ];
 
 /// Stable ones begin like this where they look at the catalog, the session or the server.

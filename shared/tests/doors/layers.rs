@@ -70,6 +70,7 @@ fn is_the_servers(entry: &Entry, refusal: &Refusal) -> bool {
         "does not exist",
         "cross-database references",
         "cannot be used here",
+        "applied to type",
         "within security-definer function",
     ];
     matches!(entry.reason, "statement" | "syntax") || told.iter().any(|part| message.contains(part))
