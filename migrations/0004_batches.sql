@@ -70,7 +70,7 @@ end
 $$;
 
 create function etl_page.describe(query text)
-    returns table (tree text, names text[], types oid[], type_names text[], declared text[])
+    returns table (tree text, names text[], types oid[], type_names text[], declared text[], collations text[])
     language plpgsql
     security definer
     set search_path = pg_catalog, pg_temp
@@ -85,9 +85,13 @@ begin
         select coalesce(array_agg(a.attname::text order by a.attnum), '{}'),
                coalesce(array_agg(a.atttypid order by a.attnum), '{}'),
                coalesce(array_agg(format_type(a.atttypid, null) order by a.attnum), '{}'),
-               coalesce(array_agg(format_type(a.atttypid, a.atttypmod) order by a.attnum), '{}')
-        into names, types, type_names, declared
+               coalesce(array_agg(format_type(a.atttypid, a.atttypmod) order by a.attnum), '{}'),
+               coalesce(array_agg(case when c.oid is null then '.' else format('%I.%I', n.nspname, c.collname) end order by a.attnum), '{}')
+        into names, types, type_names, declared, collations
         from pg_attribute a
+        join pg_type t on t.oid = a.atttypid
+        left join pg_collation c on c.oid = a.attcollation and a.attcollation <> t.typcollation
+        left join pg_namespace n on n.oid = c.collnamespace
         where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
         -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
         raise exception using errcode = 'VT005', message = 'described';
@@ -99,7 +103,7 @@ end
 $$;
 
 comment on function etl_page.describe is
-    'How the server reads a query, without planning or executing it: its tree as pg_rewrite stores that of a view, and its columns';
+    'How the server reads a query, without planning or executing it: its tree as pg_rewrite stores that of a view, and its columns; a collation that is their type''s own is `.`';
 
 comment on function etl_page.estimate is 'The plan of what etl_page.read would execute. Parameters as there';
 

@@ -9,9 +9,10 @@ pub struct SourceColumn {
     pub type_oid: u32,
     /// The type as SQL writes it, for instance `timestamp with time zone`.
     pub type_name: String,
-    /// The type with its length or precision, for instance `character varying(20)`, where that is known: for columns that come
-    /// straight from a table.
+    /// The type with its length or precision, for instance `character varying(20)`, where that is known.
     pub declared: Option<String>,
+    /// The collation that orders and compares its values, as SQL writes it, where it is another than its type's.
+    pub collation: Option<String>,
     /// Whether nulls may come, where that is known: for columns that come straight from a table.
     pub nullable: Option<bool>,
 }

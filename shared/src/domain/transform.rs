@@ -94,6 +94,7 @@ pub(super) mod tests {
             type_oid: 25,
             type_name: type_name.to_owned(),
             declared: None,
+            collation: None,
             nullable: None,
         }
     }

@@ -105,26 +105,29 @@ struct Reading {
     types: Vec<Oid>,
     type_names: Vec<String>,
     declared: Vec<String>,
+    collations: Vec<String>,
 }
 
 impl Reading {
     async fn of(conn: &mut PgConnection, text: &str) -> sqlx::Result<Self> {
-        sqlx::query_as("select tree, names, types, type_names, declared from etl_page.describe($1)")
+        sqlx::query_as("select tree, names, types, type_names, declared, collations from etl_page.describe($1)")
             .bind(text)
             .fetch_one(conn)
             .await
     }
 
     fn columns(&self) -> Vec<SourceColumn> {
-        let types = self.types.iter().zip(self.type_names.iter().zip(&self.declared));
-        let column = |(name, (oid, (type_name, declared))): (&String, (&Oid, (&String, &String)))| SourceColumn {
-            name: name.clone(),
-            type_oid: oid.0,
-            type_name: type_name.clone(),
-            declared: Some(declared.clone()),
-            nullable: None,
+        let column = |(place, name): (usize, &String)| {
+            Some(SourceColumn {
+                name: name.clone(),
+                type_oid: self.types.get(place)?.0,
+                type_name: self.type_names.get(place)?.clone(),
+                declared: self.declared.get(place).cloned(),
+                collation: self.collations.get(place).filter(|collation| *collation != ".").cloned(),
+                nullable: None,
+            })
         };
-        self.names.iter().zip(types).map(column).collect()
+        self.names.iter().enumerate().filter_map(column).collect()
     }
 }
 

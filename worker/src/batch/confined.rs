@@ -12,7 +12,12 @@ use super::pushdown::quote;
 pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>, by_time: bool) -> String {
     let columns: Vec<_> = columns
         .into_iter()
-        .map(|column| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
+        .map(|column| {
+            // Without it the server would order the rows otherwise than the query has.
+            let collation =
+                column.collation.as_ref().map(|collation| format!(" collate {collation}")).unwrap_or_default();
+            format!("{} {}{collation}", quote(&column.name), of_any_length(&column.type_name))
+        })
         .collect();
     format!("select * from etl_page.read({}, $5, $6, $4, {by_time}) as rows ({})", literal(query), columns.join(", "))
 }
@@ -43,11 +48,12 @@ mod tests {
             type_oid: 1042,
             type_name: "character".to_owned(),
             declared: None,
+            collation: Some("pg_catalog.\"C\"".to_owned()),
             nullable: None,
         };
         assert_eq!(
             read("select 'it''s'", [&column], true),
-            r#"select * from etl_page.read('select ''it''''s''', $5, $6, $4, true) as rows ("a""b" bpchar)"#,
+            r#"select * from etl_page.read('select ''it''''s''', $5, $6, $4, true) as rows ("a""b" bpchar collate pg_catalog."C")"#,
         );
     }
 }

@@ -117,6 +117,7 @@ mod tests {
             type_oid: 0,
             type_name: type_name.to_owned(),
             declared: None,
+            collation: None,
             nullable: None,
         }
     }

@@ -144,6 +144,7 @@ pub fn columns(pairs: &[(&str, &str)]) -> Vec<SourceColumn> {
         type_oid: 0,
         type_name: (*type_name).to_owned(),
         declared: None,
+        collation: None,
         nullable: None,
     };
     pairs.iter().map(column).collect()

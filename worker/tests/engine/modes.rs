@@ -253,6 +253,8 @@ async fn every_type_of_key_is_walked_exactly() {
         ("varchar(40)", "'k' || n / 3"),
         ("timestamptz(3)", "'2026-01-01'::timestamptz + n / 3 * interval '1 millisecond'"),
         ("numeric(30,10)", "n / 3.0"),
+        // Its order is another than the database's own.
+        (r#"text collate "und-x-icu""#, "case n % 2 when 0 then upper(md5((n / 3)::text)) else md5((n / 3)::text) end"),
     ];
     for (place, (kind, value)) in kinds.iter().enumerate() {
         let ids = if place % 2 == 0 { ("uuid", "md5('id' || n)::uuid") } else { ("text", "'i' || n") };
