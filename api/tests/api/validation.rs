@@ -255,3 +255,22 @@ async fn a_target_that_is_gone_is_told_of_beside_a_query_that_is_refused() {
         assert_eq!(messages(&found, field).len(), 1, "{field} in {found}");
     }
 }
+
+/// Folding their constants takes a minute and looks at no interrupt: a description that planned them would take every
+/// connection that descriptions have.
+#[tokio::test]
+async fn queries_that_are_planned_for_ages_do_not_keep_an_honest_one_waiting() {
+    let api = Api::start().await;
+    let bomb = genres_but(&json!({
+        "source_query": "select id as genre_id, name, modified from content.genre \
+                         where (repeat('a & ', 300000) || 'a')::tsquery is not null"
+    }));
+    let bombs = (0..6).map(|_| api.post("/pipelines/validate").json(&bomb).send());
+    let honest = async { expect(api.post("/pipelines/validate").json(&genres("genres")), StatusCode::OK).await };
+    let both = async { tokio::join!(futures_util::future::join_all(bombs), honest) };
+    let (bombs, honest) = tokio::time::timeout(std::time::Duration::from_secs(20), both).await.unwrap();
+    assert_eq!(honest["problems"], json!([]));
+    for bomb in bombs {
+        assert_eq!(bomb.unwrap().status(), StatusCode::OK);
+    }
+}
