@@ -46,6 +46,8 @@ pub const RETRIES: &str = "vitrina_retries_total";
 pub const RECOVERED: &str = "vitrina_recovered_jobs_total";
 /// Batches that were refused because another worker had them.
 pub const FENCED: &str = "vitrina_fenced_batches_total";
+/// Statements of users' queries that Vitrina cancelled, by reason.
+pub const CANCELLED_STATEMENTS: &str = "vitrina_cancelled_statements_total";
 /// Reports that ended, by kind and status.
 pub const REPORTS: &str = "vitrina_reports_total";
 /// How long reports took in a worker's hands, by kind.
