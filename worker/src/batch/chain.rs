@@ -48,7 +48,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     observe_phase(&plan, "open", opened.elapsed());
     let mut begun = Instant::now();
     let mut told = begun;
-    let mut connection = env.db.acquire().await?;
+    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
     if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
         // Whoever wrote the last batch died before it could end the run.
         drop(connection);
