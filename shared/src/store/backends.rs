@@ -46,13 +46,15 @@ pub async fn begin<'c>(
     connection.begin_with(AssertSqlSafe(statement)).await
 }
 
-/// Cancels what the sessions of a run or report are executing now. Returns how many there were.
+/// Cancels what the sessions of a run or report are executing now. Returns how many there were. Sessions of other accounts
+/// are left alone, whatever they call themselves: trying to cancel one of a superuser would be an error.
 pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64> {
     let cancelled = sqlx::query_scalar!(
         r#"
         select count(*) filter (where pg_cancel_backend(a.pid)) as "cancelled!"
         from pg_stat_activity a
-        where a.datname = current_database() and a.application_name = 'vitrina-worker ' || $1::text
+        where a.datname = current_database() and a.usename = session_user
+          and a.application_name = 'vitrina-worker ' || $1::text
           and a.state = 'active' and a.pid <> pg_backend_pid()
         "#,
         id.to_string(),
