@@ -47,7 +47,8 @@ impl Session {
         backends::begin(&mut self.connection, self.id, begin).await
     }
 
-    /// Lets the connection be closed, should the session be dropped before [`Session::has_ended`].
+    /// Notes that a statement is under way: should the session be dropped before [`Session::has_ended`], its connection is
+    /// closed.
     pub fn may_not_end(&mut self) {
         self.in_the_middle = true;
     }

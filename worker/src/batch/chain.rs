@@ -76,7 +76,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let start = Instant::now();
         // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
         env.take_up(&next_job);
+        // Whoever lets go of this job meanwhile lets go of the statement too.
+        connection.may_not_end();
         let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead).await;
+        connection.has_ended();
         let Streamed { outcome, rejected } = streamed.inspect_err(|_| env.put_down(&next_job))?;
         record(&plan, job, &outcome, rejected, start.elapsed());
         env.put_down(if outcome.goes_on { &job.id } else { &next_job });

@@ -23,14 +23,16 @@ pub async fn run_once(db: &PgPool, in_hand: &InHand, pause_after: Duration) -> s
         return Ok(0);
     }
     let mut connection = db.acquire().await?;
+    let unwanted = backends::unwanted(&mut connection, &ids, pause_after).await?;
     let mut cancelled = 0;
-    for (id, reason) in backends::unwanted(&mut connection, &ids, pause_after).await? {
-        let statements = backends::cancel(&mut connection, id).await?;
-        note(id, reason, statements);
+    for (id, reason) in &unwanted {
+        let statements = backends::cancel(&mut connection, *id).await?;
+        note(*id, *reason, statements);
         cancelled += statements;
-        if in_hand.note_unwanted(id) {
-            tracing::warn!(id = %id, reason = reason.as_str(), "a cancelled statement did not end: its connection is given up");
-        }
+    }
+    let unwanted: Vec<Uuid> = unwanted.into_iter().map(|(id, _)| id).collect();
+    for id in in_hand.note_unwanted(&unwanted) {
+        tracing::warn!(id = %id, "a cancelled statement did not end: its connection is given up");
     }
     Ok(cancelled)
 }
