@@ -16,8 +16,11 @@ use crate::{
         error_class::without_values,
     },
     jobs::EnqueueError,
+    metrics::CANCELLED_STATEMENTS,
     store::{
-        self, horizon, pipelines, runs, state,
+        self,
+        backends::{self, Reason},
+        horizon, pipelines, runs, state,
         transitions::{self, NewTransition},
     },
 };
@@ -233,7 +236,8 @@ pub(crate) async fn pause(
     change(tx, pipeline, Command::RequestPause, run.map(|run| run.id), reason, cause).await
 }
 
-/// Ends the unfinished run at once: a batch that is being written does not commit. Returns the status.
+/// Ends the unfinished run at once: a batch that is being written does not commit, and its statement is cancelled on the
+/// server. Returns the status.
 pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
@@ -244,10 +248,25 @@ pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Re
         runs::end(&mut tx, run.id, RunStatus::Cancelled).await?;
         runs::withdraw_jobs(&mut tx, run.id, "the run was cancelled").await?;
     }
-    let status = change(&mut tx, &pipeline, Command::Cancel, run.map(|run| run.id), "cancelled", cause).await?;
+    let run = run.map(|run| run.id);
+    let status = change(&mut tx, &pipeline, Command::Cancel, run, "cancelled", cause).await?;
     tx.commit().await?;
+    if let Some(run) = run {
+        cancel_statements(&mut connection, run).await;
+    }
     store::flush(&mut connection).await?;
     Ok(status)
+}
+
+/// Ends what the server executes for a run that has ended. Where that fails, the worker's maintenance does it.
+async fn cancel_statements(connection: &mut PgConnection, run: RunId) {
+    match backends::cancel(connection, run.0).await {
+        Ok(statements) => {
+            metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(statements);
+            tracing::info!(run_id = %run, statements, "cancelled what the server executes for the run");
+        }
+        Err(error) => tracing::warn!(run_id = %run, error = %error, "the run's statements could not be cancelled"),
+    }
 }
 
 /// Forgets the checkpoint, so that the next run begins at the beginning. Returns the status.

@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use crate::store::backends::Reason;
+
 pub use catalog::{CATALOG, Kind, Metric, ShownBy};
 pub use exposition::Exposition;
 pub use pipelines::{add_pipeline, set_pipelines};
@@ -46,6 +48,8 @@ pub const RETRIES: &str = "vitrina_retries_total";
 pub const RECOVERED: &str = "vitrina_recovered_jobs_total";
 /// Batches that were refused because another worker had them.
 pub const FENCED: &str = "vitrina_fenced_batches_total";
+/// Statements of users' queries that Vitrina cancelled, by reason.
+pub const CANCELLED_STATEMENTS: &str = "vitrina_cancelled_statements_total";
 /// Reports that ended, by kind and status.
 pub const REPORTS: &str = "vitrina_reports_total";
 /// How long reports took in a worker's hands, by kind.
@@ -114,6 +118,9 @@ fn install() -> Option<PrometheusHandle> {
         .inspect_err(|error| tracing::warn!(error = %error, "metrics are off"))
         .ok()?;
     CATALOG.iter().for_each(describe);
+    for reason in Reason::ALL {
+        metrics::counter!(CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
+    }
     metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Some(handle)
 }

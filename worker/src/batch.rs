@@ -23,4 +23,4 @@ pub use confined::{literal, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::{comparable, quote};
 pub use reader::transformed;
-pub use streaming::version;
+pub use streaming::{bounded_row, too_long, version};

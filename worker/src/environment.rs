@@ -9,6 +9,7 @@ use std::{
 use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 use vitrina_shared::{
     domain::{PipelineDraft, RunId},
     guard::{Describing, SourceSchemas},
@@ -17,7 +18,9 @@ use vitrina_shared::{
 use crate::{
     batch::{Plan, Reviewed},
     elasticsearch::{Client, SinkError},
+    in_hand::InHand,
     report_slots::ReportSlots,
+    session::Sessions,
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -65,6 +68,10 @@ pub struct Environment {
     pub elasticsearch: Result<Client, SinkError>,
     /// Room for reports.
     pub report_slots: ReportSlots,
+    /// Runs and reports that are being worked on.
+    pub in_hand: InHand,
+    /// How large a row may be that passes through the worker.
+    pub max_row_bytes: u32,
     /// The worker's unique name.
     pub name: String,
     /// Schemas that source queries may read.
@@ -84,6 +91,7 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         connections: Connections,
+        max_row_bytes: u32,
         name: String,
         schemas: SourceSchemas,
         wake: watch::Sender<u64>,
@@ -98,6 +106,8 @@ impl Environment {
             reports,
             elasticsearch,
             report_slots: ReportSlots::default(),
+            in_hand: InHand::default(),
+            max_row_bytes,
             name,
             schemas,
             stop,
@@ -107,6 +117,11 @@ impl Environment {
             plans: Mutex::default(),
             reviews: Mutex::default(),
         }
+    }
+
+    /// Sessions of one of the pools for the work on a run or report.
+    pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
+        Sessions::new(pool, id, self.in_hand.given_up(id))
     }
 
     /// The plan of a run, if it was made here before.
@@ -170,7 +185,7 @@ impl Environment {
 }
 
 /// These maps are whole after every statement, so a panic elsewhere does not spoil them.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -14,6 +14,8 @@ const TAKEN_OVER: &str = "VT001";
 const RUN_ENDED: &str = "VT002";
 /// The SQLSTATE of `etl_page.write_rows` for more refused rows than may be.
 const TOO_MANY_REFUSED: &str = "VT004";
+/// The server's SQLSTATE for a statement that was cancelled.
+const CANCELLED: &str = "57014";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -29,6 +31,9 @@ pub enum BatchError {
     /// The home database is away. That is nobody's failed attempt.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
+    /// The server ended its statement: by a time-out, or because somebody cancelled it.
+    #[error("{0}")]
+    Interrupted(String),
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
@@ -69,6 +74,8 @@ impl BatchError {
             Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
             Self::Away(_) => Verdict::WaitForDatabase,
             Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
+            Self::Interrupted(_) if attempt < MAX_RETRIES => Verdict::Retry(backoff(attempt), ErrorClass::Transient),
+            Self::Interrupted(_) => Verdict::GiveUp(ErrorClass::Transient),
             Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
                 if attempt < MAX_RETRIES =>
             {
@@ -96,6 +103,7 @@ impl From<sqlx::Error> for BatchError {
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
+            CANCELLED => return Self::Interrupted(interrupted(server.message())),
             TOO_MANY_REFUSED => {
                 let message =
                     format!("more rows were refused than max_rejects allows; the last one: {}", server.message());
@@ -115,9 +123,20 @@ pub fn is_row_error(error: &sqlx::Error) -> bool {
 
 /// The class of a server's error by its SQLSTATE.
 fn classify(code: &str) -> ErrorClass {
-    // 40 serialization and deadlock, 53 out of resources, 55P03 lock not available, 57014 time-out, 58 system, 25P03 idle.
+    // 40 serialization and deadlock, 53 out of resources, 55P03 lock not available, 58 system, 25P03 idle.
     let passes = ["40", "53", "58"].iter().any(|class| code.starts_with(class));
-    if passes || matches!(code, "55P03" | "57014" | "25P03") { ErrorClass::Transient } else { ErrorClass::Fatal }
+    if passes || matches!(code, "55P03" | "25P03") { ErrorClass::Transient } else { ErrorClass::Fatal }
+}
+
+/// Who ended a statement, as far as the server's message tells: it is the same code for all of them.
+fn interrupted(message: &str) -> String {
+    if message.contains("statement timeout") {
+        return format!("the statement took longer than statement_timeout allows: {message} (SQLSTATE {CANCELLED})");
+    }
+    if message.contains("user request") {
+        return format!("somebody cancelled the statement on the server: {message} (SQLSTATE {CANCELLED})");
+    }
+    format!("{message} (SQLSTATE {CANCELLED})")
 }
 
 fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
@@ -185,8 +204,19 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupted_statement_says_who_ended_it_and_is_repeated() {
+        let late = interrupted("canceling statement due to statement timeout");
+        assert!(late.starts_with("the statement took longer than statement_timeout allows"), "{late}");
+        let asked = interrupted("canceling statement due to user request");
+        assert!(asked.starts_with("somebody cancelled the statement"), "{asked}");
+        let error = BatchError::Interrupted(late);
+        assert!(matches!(error.verdict(0), Verdict::Retry(_, ErrorClass::Transient)));
+        assert_eq!(error.verdict(3), Verdict::GiveUp(ErrorClass::Transient));
+    }
+
+    #[test]
     fn the_servers_codes_have_their_classes() {
-        for code in ["40001", "40P01", "53100", "55P03", "57014"] {
+        for code in ["40001", "40P01", "53100", "55P03"] {
             assert_eq!(classify(code), ErrorClass::Transient, "{code}");
         }
         for code in ["42703", "42501", "23502", "22P02", "21000"] {

@@ -4,12 +4,14 @@
 //! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `batch::plan` (what
 //! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other),
 //! `batch::stream` and `sink` (rows that pass through the worker); `report` is what
-//! reports find out; `maintenance` keeps the tables in order.
+//! reports find out; `session` and `in_hand` are how users' queries are executed and let go of; `maintenance` keeps the
+//! tables in order.
 
 mod batch;
 pub mod elasticsearch;
 mod environment;
 mod error;
+mod in_hand;
 mod jobs;
 mod maintenance;
 mod metrics_server;
@@ -17,9 +19,11 @@ mod queue;
 mod report;
 mod report_slots;
 mod service;
+mod session;
 mod sink;
 mod worker;
 
 pub use metrics_server::MetricsServerError;
 pub use service::run as run_service;
-pub use worker::{DRAIN, Worker};
+pub use vitrina_shared::config::DRAIN;
+pub use worker::Worker;

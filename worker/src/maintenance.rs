@@ -1,10 +1,11 @@
-//! Keeps the tables in order: heartbeats, rescue, recovery, timers, retention, and indexes that are not needed any more.
+//! Keeps the tables in order: heartbeats, rescue, recovery, statements that nobody wants, timers, retention, and indexes that are not needed any more.
 //!
 //! Each is a `run_once` that returns what it did. All replicas may do all of it: the statements skip what another has.
 
 mod indexes;
 mod recovery;
 mod retention;
+pub mod statements;
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +26,13 @@ const MISSED_HEARTBEATS: u32 = 3;
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs until the worker's life ends, draining included: a worker that is finishing its last batch is alive.
-pub async fn run(control: PgPool, env: Arc<Environment>, heartbeat: Duration, life: CancellationToken) {
+pub async fn run(
+    control: PgPool,
+    env: Arc<Environment>,
+    heartbeat: Duration,
+    pause: Duration,
+    life: CancellationToken,
+) {
     tokio::spawn(indexes::run(control.clone(), env.clone(), life.clone()));
     let mut ticks = interval(heartbeat);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -35,7 +42,7 @@ pub async fn run(control: PgPool, env: Arc<Environment>, heartbeat: Duration, li
             _ = ticks.tick() => {}
             () = life.cancelled() => return,
         }
-        if let Err(error) = tick(&control, &env, heartbeat).await {
+        if let Err(error) = tick(&control, &env, heartbeat, pause).await {
             tracing::warn!(worker = env.name, error = %error, "maintenance failed");
         }
         if pruned.elapsed() > PRUNE_EVERY {
@@ -45,13 +52,19 @@ pub async fn run(control: PgPool, env: Arc<Environment>, heartbeat: Duration, li
     }
 }
 
-async fn tick(control: &PgPool, env: &Environment, heartbeat: Duration) -> Result<(), recovery::RecoveryError> {
+async fn tick(
+    control: &PgPool,
+    env: &Environment,
+    heartbeat: Duration,
+    pause: Duration,
+) -> Result<(), recovery::RecoveryError> {
     let mut connection = control.acquire().await?;
     queue::heartbeat(&mut connection, &env.name).await?;
     let forgotten = queue::release_forgotten(&mut connection, &env.name, &env.working(), heartbeat * 2).await?;
     let due = queue::next_due(&mut connection, BATCH_QUEUE).await?;
     metrics::set_pipelines(pipelines::names(&mut connection).await?.into_iter().collect());
     drop(connection);
+    statements::run_once(control, &env.in_hand, pause).await?;
     let recovered = recovery::run_once(control, heartbeat * MISSED_HEARTBEATS).await?;
     if forgotten + recovered > 0 {
         env.wake_after(Duration::ZERO);

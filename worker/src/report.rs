@@ -26,9 +26,12 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
     let span = tracing::Span::current();
     span.record("pipeline", &report.pipeline);
     span.record("pipeline_id", tracing::field::display(report.pipeline_id));
+    let Some(_place) = env.report_slots.take_pipeline(report.request.kind(), report.pipeline_id) else {
+        return Err(BatchError::NotYet("another report of the pipeline is being made"));
+    };
     match &report.request {
         ReportRequest::Preview { rows } => {
-            let result = preview::make(env, report.pipeline_id, *rows).await?;
+            let result = preview::make(env, &report, *rows).await?;
             finish(env, job, &result).await
         }
         ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,

@@ -6,7 +6,7 @@ use rand::RngExt;
 use sqlx::PgPool;
 use tokio::{
     sync::watch,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
@@ -14,21 +14,23 @@ use vitrina_shared::{
     database::{self, BY_KEY},
     guard::{Describing, SourceSchemas},
     metrics, migrate, notify, rights, store,
-    store::queue::JOBS_CHANNEL,
+    store::{backends::Reason, queue::JOBS_CHANNEL},
 };
 
 use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
-    maintenance,
+    maintenance::{self, statements},
     queue::{self, QueueOptions},
 };
 
-/// How long batches in hand may take to end when the worker stops.
-pub const DRAIN: Duration = Duration::from_secs(30);
+/// How long a page may run, and wait for a lock. Past that it is cut off and tried again. A server that notices soon that
+/// its client is gone ends the statement, which whoever takes the batch over would wait for.
+const BATCH_LIMITS: [(&str, &str); 3] =
+    [("statement_timeout", "10min"), ("lock_timeout", "10s"), ("client_connection_check_interval", "2s")];
 
-/// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
-const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
+/// How long cancelled statements may take to end when the worker stops, and connections to be closed.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// A page that passes through the worker is gathered by the server before it is sent; in a file, that costs a tenth more.
 const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
@@ -106,8 +108,13 @@ impl Worker {
                 }
             }
         }
-        self.connections.close().await;
-        self.control.close().await;
+        let closed = async {
+            self.connections.close().await;
+            self.control.close().await;
+        };
+        if timeout(LAST_MOMENT, closed).await.is_err() {
+            tracing::warn!("some connections were not closed in time; the server ends them");
+        }
         tracing::info!("worker stopped");
     }
 
@@ -130,6 +137,7 @@ impl Worker {
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
             self.connections.clone(),
+            self.config.max_row_bytes,
             name.to_owned(),
             self.schemas.clone(),
             wake,
@@ -141,7 +149,13 @@ impl Worker {
             poll: self.config.poll,
             heartbeat: self.config.heartbeat,
         };
-        tokio::spawn(maintenance::run(self.control.clone(), env.clone(), self.config.heartbeat, life));
+        tokio::spawn(maintenance::run(
+            self.control.clone(),
+            env.clone(),
+            self.config.heartbeat,
+            self.config.pause,
+            life,
+        ));
         tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
         let outcome = tokio::select! {
             ended = queue::run(&self.control, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
@@ -166,14 +180,16 @@ impl Worker {
     /// Waits for the stop token, then for the batches in hand. apalis waits for them too, but for ever if they are many.
     async fn drained(&self, env: &Environment) {
         self.stop.cancelled().await;
-        let deadline = Instant::now() + DRAIN;
-        while Instant::now() < deadline {
-            sleep(Duration::from_millis(50)).await;
-            if env.working().is_empty() {
-                return;
-            }
+        if nothing_in_hand(env, self.config.drain).await {
+            return;
         }
-        tracing::warn!(worker = env.name, "batches did not end in time; others will take them over");
+        for id in env.in_hand.ids() {
+            statements::cancel(&self.control, id, Reason::Shutdown).await;
+        }
+        if !nothing_in_hand(env, LAST_MOMENT).await {
+            env.in_hand.give_all_up();
+        }
+        tracing::warn!(worker = env.name, "batches did not end in time and were cancelled; others will take them over");
     }
 
     /// Gives jobs that were fetched and not begun back to the queue.
@@ -190,6 +206,18 @@ impl Worker {
             tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
         }
     }
+}
+
+/// Waits until no job is being worked on. Whether that came within the limit.
+async fn nothing_in_hand(env: &Environment, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        sleep(Duration::from_millis(50)).await;
+        if env.working().is_empty() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Passes wake-ups on, so that timers can wake the queue too.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
-use crate::support::{Api, expect, expect_problem, messages};
+use crate::support::{Api, eventually, expect, expect_problem, messages};
 
 #[tokio::test]
 async fn a_run_request_is_accepted_and_repeating_it_finds_the_same_run() {
@@ -141,6 +142,35 @@ async fn a_pipeline_pauses_and_the_same_run_resumes() {
     let resumed = api.run("genres").await;
 
     assert_eq!(resumed, json!({"run_id": run["run_id"], "status": "RUN_REQUESTED", "already_active": false}));
+}
+
+#[tokio::test]
+async fn cancelling_a_run_cancels_what_the_server_executes_for_it_and_nothing_else() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let run = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    let asleep = |name: String| {
+        let options = api.db.connect_options().application_name(&name);
+        tokio::spawn(async move {
+            let mut session = PgConnection::connect_with(&options).await?;
+            sqlx::query("select pg_sleep(600)").execute(&mut session).await
+        })
+    };
+    let (ours, another) = (asleep(format!("vitrina-worker {run}")), asleep("vitrina-worker".to_owned()));
+    let sleeping =
+        "select count(*) from pg_stat_activity where datname = current_database() and query like '%pg_sleep(600)'";
+    eventually("two sessions asleep", async || {
+        let count: i64 = sqlx::query_scalar(sleeping).fetch_one(api.db.pool()).await.unwrap();
+        (count >= 2).then_some(())
+    })
+    .await;
+
+    expect(api.post("/pipelines/genres/cancel"), StatusCode::ACCEPTED).await;
+
+    let error = ours.await.unwrap().expect_err("it was cancelled");
+    assert_eq!(error.as_database_error().and_then(|error| error.code()).as_deref(), Some("57014"), "{error}");
+    assert!(!another.is_finished());
+    another.abort();
 }
 
 #[tokio::test]

@@ -8,6 +8,12 @@ use super::elasticsearch::ElasticsearchConfig;
 use super::env::{Env, FromEnv};
 use super::metrics_token::MetricsToken;
 
+/// How long batches in hand may take to end when a worker stops, unless told otherwise.
+pub const DRAIN: Duration = Duration::from_secs(30);
+
+/// How large a row may be, in bytes, unless told otherwise.
+const MAX_ROW_BYTES: u32 = 64 * 1024 * 1024;
+
 /// The settings of one worker process.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
@@ -23,6 +29,12 @@ pub struct WorkerConfig {
     pub poll: Duration,
     /// How often the worker says that it is alive: `VITRINA_HEARTBEAT_SECONDS`.
     pub heartbeat: Duration,
+    /// How long a pause waits for the batch in hand before it is cancelled: `VITRINA_PAUSE_SECONDS`.
+    pub pause: Duration,
+    /// How long batches in hand may take to end when the worker stops: `VITRINA_DRAIN_SECONDS`.
+    pub drain: Duration,
+    /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
+    pub max_row_bytes: u32,
     /// Where marts are that live in Elasticsearch.
     pub elasticsearch: ElasticsearchConfig,
 }
@@ -37,6 +49,9 @@ impl FromEnv for WorkerConfig {
             name: env.parsed("VITRINA_WORKER_NAME", parse_name),
             poll: env.seconds("VITRINA_POLL_SECONDS", 30.0, 0.1..=3600.0),
             heartbeat: env.seconds("VITRINA_HEARTBEAT_SECONDS", 2.0, 0.1..=60.0),
+            pause: env.seconds("VITRINA_PAUSE_SECONDS", 60.0, 0.1..=3600.0),
+            drain: env.seconds("VITRINA_DRAIN_SECONDS", DRAIN.as_secs_f64(), 0.1..=3600.0),
+            max_row_bytes: env.number("VITRINA_MAX_ROW_BYTES", MAX_ROW_BYTES, 1024 * 1024..=1024 * 1024 * 1024),
             elasticsearch: ElasticsearchConfig::from_env(env)?,
         })
     }
@@ -63,6 +78,9 @@ mod tests {
         assert_eq!(worker.name, None);
         assert_eq!(worker.poll, Duration::from_secs(30));
         assert_eq!(worker.heartbeat, Duration::from_secs(2));
+        assert_eq!(worker.pause, Duration::from_secs(60));
+        assert_eq!(worker.drain, Duration::from_secs(30));
+        assert_eq!(worker.max_row_bytes, 67_108_864);
     }
 
     #[test]
@@ -73,6 +91,9 @@ mod tests {
             ("VITRINA_WORKER_NAME", "a b"),
             ("VITRINA_POLL_SECONDS", "soon"),
             ("VITRINA_HEARTBEAT_SECONDS", "0"),
+            ("VITRINA_PAUSE_SECONDS", "0"),
+            ("VITRINA_DRAIN_SECONDS", "-1"),
+            ("VITRINA_MAX_ROW_BYTES", "1000"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
         let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();

@@ -17,6 +17,9 @@ use crate::{
 /// Why a pipeline is idle after a run.
 const FINISHED: &str = "finished";
 
+/// Why a pipeline rests.
+const BETWEEN_BATCHES: &str = "paused between batches";
+
 /// A job in the hands of a worker.
 #[derive(Debug, Clone)]
 pub struct HeldJob {
@@ -115,7 +118,7 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
             Ok(Step::GoesOn)
         }
         Status::Running => Ok(Step::GoesOn),
-        Status::PauseRequested => rest(tx, job, &pipeline, run.id).await,
+        Status::PauseRequested => rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await,
         Status::Idle | Status::Paused | Status::Failed => Ok(Step::Dropped),
     }
 }
@@ -164,7 +167,7 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Res
         return finish(tx, job, &pipeline, run.id).await;
     }
     match pipeline.status {
-        Status::PauseRequested => rest(tx, job, &pipeline, run.id).await,
+        Status::PauseRequested => rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await,
         Status::Running => {
             if !queue::finish(tx, &job.id, &job.worker).await? {
                 return Ok(Step::Dropped);
@@ -185,12 +188,18 @@ async fn finish(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: 
     Ok(Step::Finished)
 }
 
-async fn rest(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: RunId) -> Result<Step, LifecycleError> {
+async fn rest(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    pipeline: &Pipeline,
+    run: RunId,
+    reason: &str,
+) -> Result<Step, LifecycleError> {
     if !queue::finish(tx, &job.id, &job.worker).await? {
         return Ok(Step::Dropped);
     }
     runs::pause(tx, run).await?;
-    change(tx, pipeline, Command::ConfirmPause, Some(run), "paused between batches", job.cause()).await?;
+    change(tx, pipeline, Command::ConfirmPause, Some(run), reason, job.cause()).await?;
     Ok(Step::Paused)
 }
 
@@ -253,9 +262,26 @@ pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) ->
     if let Some((pipeline, run)) = current(tx, job).await?
         && pipeline.status == Status::PauseRequested
     {
-        return rest(tx, job, &pipeline, run.id).await;
+        return rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await;
     }
     put_back(tx, job, &job.batch, delay).await
+}
+
+/// Decides whether a batch whose statement was cancelled is wanted any more: the run rests where that was asked for, and
+/// the job is finished where the run has ended. [`Step::GoesOn`] changes nothing: somebody else cancelled it.
+pub async fn interrupted(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
+    let Some((pipeline, run)) = current(tx, job).await? else {
+        queue::finish(tx, &job.id, &job.worker).await?;
+        return Ok(Step::Dropped);
+    };
+    match pipeline.status {
+        Status::PauseRequested => rest(tx, job, &pipeline, run.id, "paused, and the batch in hand rolled back").await,
+        Status::RunRequested | Status::Running => Ok(Step::GoesOn),
+        Status::Idle | Status::Paused | Status::Failed => {
+            queue::finish(tx, &job.id, &job.worker).await?;
+            Ok(Step::Dropped)
+        }
+    }
 }
 
 async fn put_back(

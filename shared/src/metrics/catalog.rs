@@ -1,10 +1,11 @@
 //! Every metric there is: what it means, how it is labelled and who shows it. `docs/METRICS.md` says the same.
 
 use super::{
-    BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CHECKPOINT_LAG, DATABASE_UP, FENCED, HORIZON_LAG,
-    HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START, OPEN_DEAD_LETTERS,
-    PIPELINE_STATUS, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST, RECOVERED, REPORT_DURATION,
-    REPORTS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
+    BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CANCELLED_STATEMENTS, CHECKPOINT_LAG, DATABASE_UP, FENCED,
+    HORIZON_LAG, HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START,
+    OPEN_DEAD_LETTERS, PIPELINE_STATUS, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST,
+    RECOVERED, REPORT_DURATION, REPORTS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS,
+    USUAL_INTERVAL, WAKEUP, WORKERS,
 };
 
 /// A metric.
@@ -103,6 +104,7 @@ pub const CATALOG: &[Metric] = &[
     metric(JOBS_IN_FLIGHT, Gauge, Worker, &[], "Jobs that the worker is executing"),
     metric(JOB_SLOTS, Gauge, Worker, &[], "Jobs that the worker executes at once at most"),
     metric(BUILD_INFO, Gauge, EveryProcess, &["version"], "Constant 1, labelled with the version"),
+    metric(CANCELLED_STATEMENTS, Counter, EveryProcess, &["reason"], "Statements with users' queries that the process cancelled on the server"),
     metric(PROCESS_MEMORY, Gauge, EveryProcess, &[], "Memory of the process that is in RAM"),
     metric(PROCESS_CPU, Counter, EveryProcess, &[], "Processor time that the process has used"),
     metric(PROCESS_START, Gauge, EveryProcess, &[], "When the process started, as a Unix time"),

@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
@@ -20,6 +19,7 @@ use super::{
 };
 use crate::{
     error::BatchError,
+    session::Sessions,
     sink::elasticsearch::{IndexSink, PageWritten},
 };
 
@@ -45,11 +45,13 @@ impl Ahead {
 #[derive(Debug, Clone)]
 pub struct Pages {
     /// Where they are read.
-    pub reading: PgPool,
+    pub reading: Sessions,
     /// Where they go.
     pub sink: Arc<IndexSink>,
     /// What changes their rows.
     pub transforms: Arc<[Box<dyn Transform>]>,
+    /// How large a row may be.
+    pub max_row_bytes: u32,
     /// How many rows of a page may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u64>,
 }
@@ -84,7 +86,8 @@ impl Pages {
         let mut remains = Remains::default();
         let items = reading::begin(&self.reading, query.clone());
         let mut writing = self.sink.begin_page(query.page_size, self.rejects_allowed.unwrap_or(0), its_turn).await?;
-        let handling = Handling { transforms: &self.transforms, rejects_allowed: self.rejects_allowed };
+        let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
+        let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
         writing.take(reader::rows(items, handling, &mut remains)).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.

@@ -48,7 +48,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     observe_phase(&plan, "open", opened.elapsed());
     let mut begun = Instant::now();
     let mut told = begun;
-    let mut connection = env.db.acquire().await?;
+    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
     if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
         // Whoever wrote the last batch died before it could end the run.
         drop(connection);
@@ -76,7 +76,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let start = Instant::now();
         // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
         env.take_up(&next_job);
+        // Whoever lets go of this job meanwhile lets go of the statement too.
+        connection.may_not_end();
         let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead).await;
+        connection.has_ended();
         let Streamed { outcome, rejected } = streamed.inspect_err(|_| env.put_down(&next_job))?;
         record(&plan, job, &outcome, rejected, start.elapsed());
         env.put_down(if outcome.goes_on { &job.id } else { &next_job });

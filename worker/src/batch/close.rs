@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use sqlx::{Acquire, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
@@ -23,7 +23,7 @@ use crate::{environment::Environment, error::BatchError};
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
 pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: bool) -> Result<Step, BatchError> {
     let begun = Instant::now();
-    let mut connection = env.db.acquire().await?;
+    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
     take_over(&mut connection, job, plan).await?;
     if wrote {
         store::flush(&mut connection).await?;
@@ -34,7 +34,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
         summarize(sum);
         return Ok(Step::Finished);
     }
-    let mut tx = connection.begin().await?;
+    let mut tx = connection.begin_named("begin").await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
     let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
     let late = if walked && plan.bound == Bound::Clock { late_starters(&mut tx, job).await? } else { None };

@@ -1,9 +1,12 @@
 //! How many rows a run will read, by the planner's estimate, for whoever watches it.
 
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     lifecycle::execution::HeldJob,
-    store::runs::{self, BatchOutcome},
+    store::{
+        backends,
+        runs::{self, BatchOutcome},
+    },
 };
 
 use super::plan::{Bound, Plan};
@@ -34,7 +37,7 @@ async fn rows_left(
     outcome: &BatchOutcome,
 ) -> sqlx::Result<Option<i64>> {
     let upper = runs::upper(connection, job.batch.run_id, job.batch.range).await?;
-    let mut tx = connection.begin_with(LIMITED).await?;
+    let mut tx = backends::begin(connection, job.batch.run_id.0, LIMITED).await?;
     let plan: serde_json::Value = sqlx::query_scalar("select etl_page.estimate($1, $2, $3, $4, $5)")
         .bind(&plan.estimate)
         .bind(&outcome.last)

@@ -47,7 +47,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
                     env.keep_review(inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch)?);
+            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
@@ -56,7 +56,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         index.prepare().await?;
     }
     let start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&env.db, &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };

@@ -176,6 +176,7 @@ impl Plan {
         inputs: &PipelineDraft,
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
+        max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
         let (table, columns): (&str, &[TargetColumn]) = match destination {
@@ -205,7 +206,7 @@ impl Plan {
             nulls_first: page.nulls_first(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),
-            route: route(inputs, &page, index),
+            route: route(inputs, &page, index, max_row_bytes),
             page_size: i64::from(inputs.batch_size),
             greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
             settling: OnceCell::new(),
@@ -217,10 +218,11 @@ impl Plan {
     }
 }
 
-fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>) -> Route {
+fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
     let stream = |sink| Stream {
-        read: page.read(),
+        read: page.read(max_row_bytes),
+        max_row_bytes,
         transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
         rejects_allowed,

@@ -7,15 +7,15 @@ use vitrina_shared::domain::{
     transform::{Document, Transform},
 };
 
-use super::streaming::PageEnd;
+use super::streaming::{PageEnd, too_long};
 use crate::{
     error::BatchError,
     sink::{Rejected, Row},
 };
 
 /// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
-const READ: &str = "select key, version, doc, rows_read, last, more from etl_page.read($1, $2, $3, $4, $5)
-    as page (key text[], version bigint, doc text, rows_read bigint, last text[], more boolean)";
+const READ: &str = "select key, version, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
+    as page (key text[], version bigint, doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
 
 /// What a page is read with. Two that are equal read the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct PageQuery {
 pub struct Handling<'a> {
     /// What changes the rows.
     pub transforms: &'a [Box<dyn Transform>],
+    /// How large a row may be.
+    pub max_row_bytes: u32,
     /// How many rows may be put aside; none where the first one ends the batch.
     pub rejects_allowed: Option<u64>,
 }
@@ -45,7 +47,7 @@ pub struct Handling<'a> {
 #[derive(Debug, Default)]
 pub struct Remains {
     end: Option<PageEnd>,
-    /// Rows that a transform refused.
+    /// Rows that a transform refused, or that are too long.
     pub rejected: Vec<Rejected>,
 }
 
@@ -65,6 +67,8 @@ pub struct Item {
     rows_read: Option<i64>,
     last: Option<Position>,
     more: Option<bool>,
+    /// How long the row is, where it is too long: its `doc` has the key alone.
+    too_long: Option<i64>,
 }
 
 /// By position: there are very many of them, and most have a `doc` and nothing else to say.
@@ -73,9 +77,10 @@ impl FromRow<'_, PgRow> for Item {
         let (key, version) = (row.try_get(0)?, row.try_get(1)?);
         let doc: Option<String> = row.try_get(2)?;
         if doc.is_some() {
-            return Ok(Self { key, version, doc, rows_read: None, last: None, more: None });
+            return Ok(Self { key, version, doc, rows_read: None, last: None, more: None, too_long: row.try_get(6)? });
         }
-        Ok(Self { key, version, doc, rows_read: row.try_get(3)?, last: row.try_get(4)?, more: row.try_get(5)? })
+        let (rows_read, last, more) = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+        Ok(Self { key, version, doc, rows_read, last, more, too_long: None })
     }
 }
 
@@ -119,7 +124,11 @@ fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<
         return Ok(None);
     };
     let key = item.key.unwrap_or_default();
-    match transformed(&doc, handling.transforms) {
+    let outcome = match item.too_long {
+        Some(bytes) => Err(too_long(bytes, handling.max_row_bytes)),
+        None => transformed(&doc, handling.transforms),
+    };
+    match outcome {
         Ok(changed) => Ok(Some(Row { key, version: item.version, doc: changed.unwrap_or(doc) })),
         Err(error) => {
             remains.rejected.push(Rejected { doc, error });

@@ -3,12 +3,12 @@
 //! A few blocks of rows wait here, the others with the server, so that memory does not grow with the page.
 
 use futures_util::{Stream, TryStreamExt, stream};
-use sqlx::{Connection, PgPool};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
 use super::reader::{self, Item, PageQuery};
+use crate::session::Sessions;
 
 /// A block is passed on once it has this many bytes.
 const BLOCK_BYTES: usize = 512 * 1024;
@@ -19,24 +19,26 @@ const BLOCKS: usize = 2;
 type Block = sqlx::Result<Vec<Item>>;
 
 /// Begins to read a page, and returns its items as they come. Dropping them ends the reading.
-pub fn begin(pool: &PgPool, query: PageQuery) -> impl Stream<Item = sqlx::Result<Item>> + use<> {
+pub fn begin(sessions: &Sessions, query: PageQuery) -> impl Stream<Item = sqlx::Result<Item>> + use<> {
     let (sender, blocks) = mpsc::channel(BLOCKS);
-    let task = AbortOnDropHandle::new(tokio::spawn(read(pool.clone(), query, sender).in_current_span()));
+    let task = AbortOnDropHandle::new(tokio::spawn(read(sessions.clone(), query, sender).in_current_span()));
     let blocks =
         stream::unfold((blocks, task), |(mut blocks, task)| async { Some((blocks.recv().await?, (blocks, task))) });
     blocks.map_ok(|items| stream::iter(items.into_iter().map(Ok))).try_flatten()
 }
 
-async fn read(pool: PgPool, query: PageQuery, blocks: mpsc::Sender<Block>) {
-    let last = read_all_but_the_last(&pool, &query, &blocks).await;
+async fn read(sessions: Sessions, query: PageQuery, blocks: mpsc::Sender<Block>) {
+    let last = read_all_but_the_last(&sessions, &query, &blocks).await;
     // Whoever wanted it may be gone.
     let _ = blocks.send(last).await;
 }
 
 /// Passes blocks on as they fill. The last one comes back after the connection was given back.
-async fn read_all_but_the_last(pool: &PgPool, query: &PageQuery, blocks: &mpsc::Sender<Block>) -> Block {
-    let mut connection = pool.acquire().await?;
-    let mut snapshot = connection.begin_with("begin read only").await?;
+async fn read_all_but_the_last(sessions: &Sessions, query: &PageQuery, blocks: &mpsc::Sender<Block>) -> Block {
+    let mut session = sessions.acquire().await?;
+    // Whoever wants no more rows does not wait for the rest of the page.
+    session.may_not_end();
+    let mut snapshot = session.begin_named("begin read only").await?;
     let (mut block, mut bytes) = (Vec::new(), 0);
     {
         let mut items = std::pin::pin!(reader::items(&mut snapshot, query));
@@ -46,11 +48,12 @@ async fn read_all_but_the_last(pool: &PgPool, query: &PageQuery, blocks: &mpsc::
             if bytes >= BLOCK_BYTES {
                 bytes = 0;
                 if blocks.send(Ok(std::mem::take(&mut block))).await.is_err() {
-                    break;
+                    return Ok(Vec::new());
                 }
             }
         }
     }
     snapshot.rollback().await?;
+    session.has_ended();
     Ok(block)
 }

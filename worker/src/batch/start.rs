@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Position, checkpoint::key_time},
+    domain::{Checkpoint, Position, RunId, checkpoint::key_time},
     store::{
+        backends,
         horizon::{self, Reread},
         pages,
         runs::{Debts, OpenRun, Start},
@@ -18,22 +19,22 @@ use super::{
     plan::{Bound, Plan, Settling},
     pushdown::Completion,
 };
-use crate::error::BatchError;
+use crate::{error::BatchError, session::Sessions};
 
 /// How long a worker waits for writers before it gives the job back.
 const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 
 /// Decides from where to where a run reads.
-pub(super) async fn find(db: &PgPool, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
-    let mut connection = db.acquire().await?;
-    refuse_unreachable_rows(&mut connection, plan).await?;
+pub(super) async fn find(sessions: &Sessions, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
+    let mut connection = sessions.acquire().await?;
+    refuse_unreachable_rows(&mut connection, run.id, plan).await?;
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;
     }
     let mut start = match plan.bound {
         Bound::None => Start::default(),
         Bound::Clock => by_clock(&mut connection, run, plan).await?,
-        Bound::Writers => by_writers(&mut connection, plan).await?,
+        Bound::Writers => by_writers(&mut connection, run.id, plan).await?,
     };
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);
@@ -48,9 +49,9 @@ fn nulls_again(run: &OpenRun, after: Option<Position>) -> Option<Position> {
 }
 
 /// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
-async fn refuse_unreachable_rows(connection: &mut PgConnection, plan: &Plan) -> Result<(), BatchError> {
+async fn refuse_unreachable_rows(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<(), BatchError> {
     let Some(query) = &plan.unreachable else { return Ok(()) };
-    if pages::read_first(connection, query, &[]).await?.is_none() {
+    if read_first(connection, run, query).await?.is_none() {
         return Ok(());
     }
     let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
@@ -84,8 +85,9 @@ async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> 
 }
 
 /// Every key that was given out until now is settled once those who are writing now have ended.
-async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start, BatchError> {
-    let Settling { greatest, writers } = plan.settling.get_or_try_init(|| look_up_writers(connection, plan)).await?;
+async fn by_writers(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<Start, BatchError> {
+    let Settling { greatest, writers } =
+        plan.settling.get_or_try_init(|| look_up_writers(connection, run, plan)).await?;
     let deadline = tokio::time::Instant::now() + WAIT_FOR_WRITERS;
     while !writers.is_empty() && horizon::any_open(connection, writers).await? {
         if tokio::time::Instant::now() > deadline {
@@ -97,13 +99,21 @@ async fn by_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Start,
 }
 
 /// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
-async fn look_up_writers(connection: &mut PgConnection, plan: &Plan) -> Result<Settling, BatchError> {
+async fn look_up_writers(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<Settling, BatchError> {
     let last = match &plan.greatest_key {
-        Some(query) => pages::read_first(connection, query, &[]).await?,
+        Some(query) => read_first(connection, run, query).await?,
         None => None,
     };
     let writers = horizon::writers(connection, &plan.relations).await?;
     Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
+}
+
+/// The list in the first row of a query, read in a transaction that a cancellation of the run finds.
+async fn read_first(connection: &mut PgConnection, run: RunId, query: &str) -> Result<Option<Position>, BatchError> {
+    let mut tx = backends::begin(connection, run.0, "begin read only").await?;
+    let found = pages::read_first(&mut tx, query, &[]).await?;
+    tx.rollback().await?;
+    Ok(found)
 }
 
 /// The server's text form of a timestamp.

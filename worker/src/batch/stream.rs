@@ -35,6 +35,8 @@ use crate::{
 pub struct Stream {
     /// The statement that reads a page.
     pub read: String,
+    /// How large a row may be. Of a larger one the server sends the key and the size.
+    pub max_row_bytes: u32,
     /// What changes its rows.
     pub transforms: Arc<[Box<dyn Transform>]>,
     /// The key columns of the target.
@@ -105,14 +107,16 @@ impl Batch<'_> {
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
-        let mut reading = env.reading.acquire().await?;
-        let mut snapshot = reading.begin_with("begin read only").await?;
+        let mut reading = env.sessions(&env.reading, self.call.run.0).acquire().await?;
+        reading.may_not_end();
+        let mut snapshot = reading.begin_named("begin read only").await?;
         let query = self.query(self.page.after.clone());
         let places = {
             let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
+        reading.has_ended();
         let end = remains.whole()?;
         let statement = match self.allowed {
             None => merge.all(&end),
@@ -139,9 +143,10 @@ impl Batch<'_> {
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
-            reading: env.reading.clone(),
+            reading: env.sessions(&env.reading, self.call.run.0),
             sink: index.clone(),
             transforms: self.stream.transforms.clone(),
+            max_row_bytes: self.stream.max_row_bytes,
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -187,7 +192,11 @@ impl Batch<'_> {
     }
 
     fn handling(&self) -> Handling<'_> {
-        Handling { transforms: &self.stream.transforms, rejects_allowed: self.allowed }
+        Handling {
+            transforms: &self.stream.transforms,
+            max_row_bytes: self.stream.max_row_bytes,
+            rejects_allowed: self.allowed,
+        }
     }
 
     /// Commits the batch with a statement of its own in place of the page's.

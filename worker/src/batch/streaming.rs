@@ -8,19 +8,38 @@ use super::{
     pushdown::{Page, quote},
 };
 
+/// Bytes of a key's value that are kept of a row that is too long itself.
+const LONGEST_KEY: usize = 8 * 1024;
+/// Characters that are kept of a longer one.
+const SHOWN: usize = 200;
+
 impl Page<'_> {
-    /// Returns the page's rows as JSON, and in a last row without one what [`Page::statement`] would say of the page.
-    pub fn read(&self) -> String {
-        let key: Vec<_> = self.key.iter().map(|name| format!("fresh.{}::text", quote(name))).collect();
+    /// Returns the page's rows as JSON, and in a last row without one what [`Page::statement`] would say of the page. Of a
+    /// row that is longer than `most` bytes only its key and its size leave the server.
+    pub fn read(&self, most: u32) -> String {
+        let places = || (0..self.key.len()).map(|place| format!("key{place}"));
+        let keys: String =
+            self.key.iter().zip(places()).map(|(name, k)| format!("fresh.{} as {k}, ", quote(name))).collect();
+        let texts: Vec<_> = places()
+            .map(|k| format!("case when bytes > {most} then left({k}::text, {SHOWN}) else {k}::text end"))
+            .collect();
+        let key_alone: Vec<_> =
+            self.key.iter().zip(places()).map(|(name, k)| format!("{}, {}", literal(name), short(&k))).collect();
         format!(
             "with page as materialized ({rows})
-            select array[{key}], {version}, row_to_json(fresh)::text, null::bigint, null::text[], null::boolean
-            from ({fresh}) as fresh
+            select array[{texts}], version, case when bytes > {most} then json_build_object({key_alone})::text else doc end,
+                   null::bigint, null::text[], null::boolean, case when bytes > {most} then bytes end
+            from (
+                select *, octet_length(doc)::bigint as bytes
+                -- Not pulled up: the row is written as JSON once.
+                from (select {keys}{version} as version, row_to_json(fresh)::text as doc from ({fresh}) as fresh offset 0) as whole
+            ) as measured
             union all
-            select null, null, null, count(*), ({last}), {more}
+            select null, null, null, count(*), ({last}), {more}, null
             from page",
             rows = self.rows(),
-            key = key.join(", "),
+            texts = texts.join(", "),
+            key_alone = key_alone.join(", "),
             version = self.version(),
             fresh = self.newest("*"),
             last = self.last(),
@@ -74,6 +93,25 @@ pub fn version(column: &str, type_name: &str) -> String {
         "smallint" | "integer" | "bigint" => format!("{column}::bigint"),
         _ => "null::bigint".to_owned(),
     }
+}
+
+/// The value of a key as JSON; its beginning where it is long itself.
+fn short(key: &str) -> String {
+    format!(
+        "case when octet_length({key}::text) > {LONGEST_KEY} then to_json(left({key}::text, {SHOWN})) else to_json({key}) end"
+    )
+}
+
+/// A row of `relation` as JSON; null where that has more than `most` bytes.
+pub fn bounded_row(relation: &str, most: u32) -> String {
+    // Not pulled up: the row is written as JSON once.
+    let whole = format!("select row_to_json({relation})::text as doc offset 0");
+    format!("(select case when octet_length(doc) <= {most} then doc end from ({whole}) as whole)")
+}
+
+/// Why a row is refused that is longer than `most` bytes.
+pub fn too_long(bytes: i64, most: u32) -> String {
+    format!("the row has {bytes} bytes as JSON, and VITRINA_MAX_ROW_BYTES lets {most} pass through a worker")
 }
 
 /// How rows that were put down are written to a mart.

@@ -22,6 +22,9 @@ use crate::{
     error::{BatchError, Verdict},
 };
 
+/// Why a batch ended whose statement did not.
+const GIVEN_UP: &str = "the statement did not end after it was cancelled; its connection was left to the server";
+
 /// Executes a batch and those that follow it in this worker's hands.
 pub(super) async fn run(env: Arc<Environment>, id: String, batch: BatchJob) {
     env.take_up(&id);
@@ -46,7 +49,12 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
             // Left where it is: whoever ends the worker gives all such jobs back at once.
             return;
         }
-        let outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind().await;
+        let held = env.in_hand.take_up(job.batch.run_id.0);
+        let outcome = tokio::select! {
+            outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind() => outcome,
+            () = held.given_up() => Ok(Err(BatchError::Interrupted(GIVEN_UP.to_owned()))),
+        };
+        drop(held);
         let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the batch panicked; the log has the place")));
         match outcome {
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
@@ -68,6 +76,9 @@ async fn forget(env: &Environment, job: &HeldJob) {
 
 /// Does what the error asks for. If even that fails, the job stays ours and is released by maintenance.
 async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
+    if matches!(error, BatchError::Interrupted(_)) && is_settled(env, job, error).await {
+        return;
+    }
     let verdict = error.verdict(job.batch.attempt);
     report(job, error, &verdict);
     let result = match verdict {
@@ -82,6 +93,34 @@ async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
     };
     if let Err(error) = result {
         tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
+    }
+}
+
+/// Settles a batch whose statement was cancelled because nobody wants it any more, or because this worker stops. No
+/// attempt of it has failed.
+async fn is_settled(env: &Environment, job: &HeldJob, error: &BatchError) -> bool {
+    if env.stop.is_cancelled() {
+        // Left where it is: whoever ends the worker gives all such jobs back at once.
+        return true;
+    }
+    let decided = async {
+        let mut tx = env.db.begin().await?;
+        let step = execution::interrupted(&mut tx, job).await?;
+        if step != Step::GoesOn {
+            tx.commit().await?;
+        }
+        Ok::<_, LifecycleError>(step)
+    };
+    match decided.await {
+        Ok(Step::GoesOn) => false,
+        Ok(step @ (Step::Paused | Step::Finished | Step::Dropped)) => {
+            tracing::info!(job_id = job.id, batch = job.batch.batch, error = %error, ?step, "batch rolled back");
+            true
+        }
+        Err(error) => {
+            tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
+            true
+        }
     }
 }
 

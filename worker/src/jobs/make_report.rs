@@ -9,15 +9,20 @@ use vitrina_shared::{
     jobs::{ReportJob, trace_context},
     metrics::{REPORT_DURATION, REPORTS},
     reports::{self, HeldReport, ReportError},
-    store::queue,
+    store::{backends::Reason, queue},
 };
 
 use super::{observe_wakeup, wait_for_database};
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
+    in_hand::Held,
+    maintenance::statements,
     report,
 };
+
+/// Why a report ended whose statement did not.
+const GIVEN_UP: &str = "the report has ended";
 
 /// How soon a report looks for a slot again when all are taken.
 const SLOT_AGAIN: Duration = Duration::from_millis(500);
@@ -53,11 +58,14 @@ async fn make(env: &Environment, job: &HeldReport) {
     };
     observe_wakeup(job.job.queued_us, job.job.attempt);
     let begun = Instant::now();
+    let held = env.in_hand.take_up(job.job.report_id.0);
     let outcome = tokio::select! {
         outcome = AssertUnwindSafe(report::make(env, job)).catch_unwind() => outcome,
         // Left where it is: whoever ends the worker gives all such jobs back at once.
-        () = env.stop.cancelled() => return,
+        () = stopped(env, &held) => return statements::cancel(&env.reports, job.job.report_id.0, Reason::Shutdown).await,
+        () = held.given_up() => Ok(Err(BatchError::RunEnded(GIVEN_UP.to_owned()))),
     };
+    drop(held);
     let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the report panicked; the log has the place")));
     match outcome {
         Ok(()) => {
@@ -68,6 +76,12 @@ async fn make(env: &Environment, job: &HeldReport) {
         }
         Err(error) => settle(env, job, &error).await,
     }
+}
+
+/// Waits until the worker stops, and lets go of the report's connections then.
+async fn stopped(env: &Environment, held: &Held<'_>) {
+    env.stop.cancelled().await;
+    held.give_up();
 }
 
 fn count(job: &HeldReport, status: &'static str) {

@@ -6,9 +6,9 @@
 use std::time::Instant;
 
 use serde_json::value::RawValue;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::domain::{
-    PipelineId,
+    Report,
     report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
     transform,
 };
@@ -29,14 +29,14 @@ const WIDEST_ROW: i32 = 64 * 1024;
 const WIDEST_RESULT: usize = 1024 * 1024;
 
 /// Makes the preview.
-pub async fn make(env: &Environment, pipeline: PipelineId, rows: u32) -> Result<Box<RawValue>, BatchError> {
+pub async fn make(env: &Environment, report: &Report, rows: u32) -> Result<Box<RawValue>, BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, pipeline).await?;
+    let subject = Subject::look(env, report.pipeline_id).await?;
     let columns = columns(&subject);
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
-    let mut connection = env.reports.acquire().await?;
-    let mut tx = connection.begin_with(LIMITED).await?;
+    let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
+    let mut tx = session.begin_named(LIMITED).await?;
     let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;
     let arriving = pass_through(&subject, read, &mut preview);
     for row in write(&mut tx, &columns, &arriving).await? {

@@ -11,7 +11,7 @@ mod statements;
 use std::{collections::BTreeMap, time::Instant};
 
 use serde::Deserialize;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Report, TargetName,
@@ -27,14 +27,18 @@ use vitrina_shared::{
 };
 
 use super::{encode, subject::Subject, unfinished};
-use crate::{batch::transformed, environment::Environment, error::BatchError};
+use crate::{
+    batch::{too_long, transformed},
+    environment::Environment,
+    error::BatchError,
+};
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
     let subject = Subject::look(env, report.pipeline_id).await?;
-    let mut connection = env.reports.acquire().await?;
-    let mut tx = connection.begin().await?;
+    let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
+    let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
     let locked = pipelines::lock(&mut tx, &report.pipeline_id.into()).await?;
     if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
@@ -65,8 +69,10 @@ struct Current {
     key: Vec<Option<String>>,
     /// Grows with every change of the row, where the pipeline walks by such a number or time.
     version: Option<i64>,
-    /// As the query returns it.
-    read: String,
+    /// As the query returns it; none where it is too long.
+    read: Option<String>,
+    /// Its bytes.
+    bytes: i64,
     /// As it is to be written, after all transforms.
     #[serde(default)]
     doc: String,
@@ -106,21 +112,25 @@ impl Replaying<'_> {
         let mut fates = BTreeMap::new();
         let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
         for row in self.current(tx, letters).await? {
-            read.insert(row.letter, row.read.clone());
-            match transformed(&row.read, &transforms) {
-                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| row.read.clone()), ..row }),
+            let Some(whole) = row.read.clone() else {
+                fates.insert(row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)));
+                continue;
+            };
+            match transformed(&whole, &transforms) {
+                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| whole.clone()), ..row }),
                 Err(refusal) => drop(fates.insert(row.letter, Err(refusal))),
             }
+            read.insert(row.letter, whole);
         }
         let written = match &self.subject.target {
             TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,
             TargetName::Index(name) => index::write(self.env, self.subject, name, &rows).await?,
         };
         fates.extend(rows.iter().map(|row| row.letter).zip(written));
-        for (letter, fate) in &fates {
-            if let (Err(refusal), Some(row)) = (fate, read.get(letter)) {
-                dead_letters::refuse_again(tx, *letter, row, refusal).await?;
-            }
+        for letter in letters {
+            let Some(Err(refusal)) = fates.get(&letter.id) else { continue };
+            let row = read.remove(&letter.id).unwrap_or_else(|| letter.key.to_string());
+            dead_letters::refuse_again(tx, letter.id, &row, refusal).await?;
         }
         Ok(fates)
     }
@@ -129,7 +139,9 @@ impl Replaying<'_> {
     async fn current(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<Vec<Current>, BatchError> {
         let keys: Vec<_> = letters.iter().map(|letter| (letter.id, &letter.key)).collect();
         let keys = serde_json::to_string(&keys).map_err(|error| BatchError::fatal(error.to_string()))?;
-        let found = pages::read_first(tx, &statements::read_current(self.subject), &[Some(keys)]).await?;
+        let found =
+            pages::read_first(tx, &statements::read_current(self.subject, self.env.max_row_bytes), &[Some(keys)])
+                .await?;
         let text = found.and_then(|found| found.0.into_iter().next().flatten()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("rows cannot be read: {error}")))
     }

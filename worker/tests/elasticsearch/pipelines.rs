@@ -79,7 +79,7 @@ async fn the_next_page_is_read_while_the_last_request_of_one_is_under_way_and_ev
     sqlx::raw_sql("lock table content.film in access exclusive mode").execute(&mut *tx).await.unwrap();
     held.add_permits(9);
     let waiting = "select count(*) from pg_stat_activity where datname = current_database()
-        and application_name = 'vitrina-worker-reading' and wait_event_type = 'Lock'";
+        and application_name like 'vitrina-worker %' and wait_event_type = 'Lock'";
     let second = || async { (films.world.number(waiting).await == 1).then_some(()) };
     eventually_within(Duration::from_secs(60), "the reading of the second page", second).await;
     assert_eq!(films.world.find(run).await.batches, 0, "the last request of the first page is held");

@@ -1,6 +1,7 @@
 //! The engine on a real database: workers within this process, source and mart compared row by row.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod bounds;
 mod control;
 mod errors;
 mod interleavings;

@@ -61,6 +61,13 @@ pub struct RunningWorker {
     pub task: JoinHandle<()>,
 }
 
+impl RunningWorker {
+    /// Waits until it has stopped by itself.
+    pub async fn ended(mut self) {
+        tokio::time::timeout(SOON, &mut self.task).await.expect("the worker did not stop").unwrap();
+    }
+}
+
 impl Drop for RunningWorker {
     fn drop(&mut self) {
         self.stop.cancel();
@@ -107,6 +114,14 @@ impl World {
         let stop = CancellationToken::new();
         let worker = Worker::new(config, &database, &source, stop.clone());
         RunningWorker { stop, task: tokio::spawn(worker.run()) }
+    }
+
+    /// Stops the world's own workers and waits for their end.
+    pub async fn stop_workers(&mut self) {
+        for worker in self.workers.drain(..) {
+            worker.stop.cancel();
+            worker.ended().await;
+        }
     }
 
     /// Executes statements as the superuser.

@@ -113,3 +113,51 @@ async fn a_terminated_worker_ends_soon_and_its_run_goes_on_elsewhere() {
     assert_eq!(world.number(held).await, 0, "nothing had to be rescued");
     assert_eq!(world.show(pipeline).await.status, Status::Idle);
 }
+
+/// A world with a run whose batch never ends while the gate is shut.
+async fn endless_world() -> (World, PipelineId) {
+    let world = World::new().await;
+    world.items(1, 100).await;
+    world.sql("create table content.gate as select true as shut").await;
+    let query = "select i.id, i.name, i.modified from content.item i
+                 where (select count(*) from content.item a, content.item b, content.item c, content.item d, content.item e,
+                               content.item f, content.item g where (select shut from content.gate)) >= 0";
+    let pipeline = world.pipeline(&draft("endless", Mode::Incremental, query, "analytics.item", 20)).await;
+    (world, pipeline)
+}
+
+/// How many sessions execute something for the run.
+async fn active(world: &World, run: RunId) -> i64 {
+    let sessions = "select count(*) from pg_stat_activity where state = 'active' and application_name =";
+    world.number(&format!("{sessions} 'vitrina-worker {run}'")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminated_worker_cancels_a_batch_that_does_not_end() {
+    let (world, pipeline) = endless_world().await;
+    let url = world.db.url();
+    let mut first = WorkerProcess::start_with(&url, &[("VITRINA_DRAIN_SECONDS", "1")]);
+    let run = world.run(pipeline).await;
+    eventually("a batch under way", || async { (active(&world, run).await > 0).then_some(()) }).await;
+    first.signal(Signal::TERM);
+    assert!(first.ended(Duration::from_secs(15)).await.success());
+    assert_eq!(active(&world, run).await, 0, "the statement outlived its worker");
+    world.sql("update content.gate set shut = false").await;
+    let _second = WorkerProcess::start(&url);
+    assert_exactly_once(&world, run, 100).await;
+    assert_eq!(world.find(run).await.attempts, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_statement_of_a_killed_worker_ends_soon_and_its_run_goes_on_elsewhere() {
+    let (world, pipeline) = endless_world().await;
+    let url = world.db.url();
+    let mut first = WorkerProcess::start(&url);
+    let run = world.run(pipeline).await;
+    eventually("a batch under way", || async { (active(&world, run).await > 0).then_some(()) }).await;
+    first.kill();
+    world.sql("update content.gate set shut = false").await;
+    let _second = WorkerProcess::start(&url);
+    assert_exactly_once(&world, run, 100).await;
+    assert_eq!(active(&world, run).await, 0);
+}

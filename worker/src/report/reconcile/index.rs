@@ -12,7 +12,7 @@ mod sides;
 
 use std::time::Instant;
 
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Report,
@@ -33,6 +33,7 @@ use crate::{
     environment::Environment,
     error::BatchError,
     report::{encode, subject::Subject, unfinished},
+    session::Sessions,
 };
 
 /// One snapshot for all of the source.
@@ -73,7 +74,7 @@ impl<'a> Comparison<'a> {
     /// Compares, repairs if that is wanted, and ends the report.
     pub async fn make(&self, job: &HeldReport, repair: Repair) -> Result<(), BatchError> {
         let begun = Instant::now();
-        let mut connection = self.env.reports.acquire().await?;
+        let mut connection = self.sessions().acquire().await?;
         if repair != Repair::Nothing {
             unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;
         }
@@ -82,7 +83,7 @@ impl<'a> Comparison<'a> {
         if is_there {
             self.index.refresh(&self.name).await?;
         }
-        let mut tx = connection.begin().await?;
+        let mut tx = connection.begin_named("begin").await?;
         store::be_patient(&mut tx).await?;
         let mut result = match self.depth {
             Depth::Counts => self.numbers(&mut tx, is_there).await?,
@@ -99,6 +100,10 @@ impl<'a> Comparison<'a> {
         }
         tx.commit().await?;
         Ok(())
+    }
+
+    fn sessions(&self) -> Sessions {
+        self.env.sessions(&self.env.reports, self.report.id.0)
     }
 
     async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {

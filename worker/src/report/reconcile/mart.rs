@@ -10,14 +10,14 @@ mod statements;
 use std::{collections::BTreeMap, time::Instant};
 
 use serde::Deserialize;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Mode, Report,
         report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
     reports::{self, HeldReport},
-    store::{pages, pipelines},
+    store::{backends, pages, pipelines},
 };
 
 use self::{
@@ -39,8 +39,7 @@ const WITH_TRANSFORMS: &str = "the rows of a pipeline with transforms are compar
     incremental) and run it, which writes the rows that differ and counts them; depth `keys` finds rows that are missing \
     or extra";
 /// One snapshot for everything, one of the server's cores for as long as it takes.
-const SNAPSHOT: &str = "begin isolation level repeatable read read only";
-const ONE_CORE: &str = "set local max_parallel_workers_per_gather = 0";
+const SNAPSHOT: &str = "begin isolation level repeatable read read only; set local max_parallel_workers_per_gather = 0";
 
 /// What a comparison found, and where.
 struct Found {
@@ -138,7 +137,7 @@ impl<'a> Comparison<'a> {
         if self.subject.has_transforms() && (self.depth == Depth::Rows || repair != Repair::Nothing) {
             return Err(BatchError::fatal(WITH_TRANSFORMS));
         }
-        let mut connection = env.reports.acquire().await?;
+        let mut connection = env.sessions(&env.reports, self.report.id.0).acquire().await?;
         if repair != Repair::Nothing {
             unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;
         }
@@ -146,7 +145,7 @@ impl<'a> Comparison<'a> {
             Depth::Counts => self.count(&mut connection).await?,
             Depth::Keys | Depth::Rows => self.compare(&mut connection).await?,
         };
-        let mut tx = connection.begin().await?;
+        let mut tx = connection.begin_named("begin").await?;
         if repair != Repair::Nothing {
             let repaired = self.repair(&mut tx, &found, repair).await?;
             found.result.repaired = Some(repaired);
@@ -162,6 +161,14 @@ impl<'a> Comparison<'a> {
 
     fn sides<'s>(&'s self, scope: &'s Scope) -> Sides<'s> {
         Sides { subject: &self.subject, table: &self.table, depth: self.depth, scope }
+    }
+
+    /// A transaction in which everything is seen as of one moment.
+    async fn snapshot<'c>(
+        &self,
+        connection: &'c mut PgConnection,
+    ) -> Result<sqlx::Transaction<'c, sqlx::Postgres>, BatchError> {
+        Ok(backends::begin(connection, self.report.id.0, SNAPSHOT).await?)
     }
 
     async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
@@ -183,7 +190,7 @@ impl<'a> Comparison<'a> {
     }
 
     async fn count_once(&self, connection: &mut PgConnection) -> Result<Counted, BatchError> {
-        let mut tx = snapshot(connection).await?;
+        let mut tx = self.snapshot(connection).await?;
         let scope = self.scope(&mut tx).await?;
         let sides = self.sides(&scope);
         let mut counted: Counted = ask(&mut tx, &sides.counts(false), &scope, None).await?;
@@ -196,7 +203,7 @@ impl<'a> Comparison<'a> {
 
     /// Compares keys or rows, and looks at what differs once more.
     async fn compare(&self, connection: &mut PgConnection) -> Result<Found, BatchError> {
-        let mut tx = snapshot(connection).await?;
+        let mut tx = self.snapshot(connection).await?;
         let scope = self.scope(&mut tx).await?;
         let coarse: Coarse = ask(&mut tx, &self.sides(&scope).coarse(), &scope, None).await?;
         let mut narrow = Narrow::default();
@@ -207,7 +214,7 @@ impl<'a> Comparison<'a> {
         }
         tx.rollback().await?;
         if narrow.total() > 0 {
-            let mut tx = snapshot(connection).await?;
+            let mut tx = self.snapshot(connection).await?;
             let scope = self.scope(&mut tx).await?;
             narrow = self.confirm(&mut tx, &scope, narrow).await?;
             sample = self.sample(&mut tx, &scope, &narrow).await?;
@@ -296,13 +303,6 @@ impl<'a> Comparison<'a> {
         let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
         Ok(Repaired { written: outcome.rows_written, removed: outcome.rows_read })
     }
-}
-
-/// A transaction in which everything is seen as of one moment.
-async fn snapshot(connection: &mut PgConnection) -> Result<sqlx::Transaction<'_, sqlx::Postgres>, BatchError> {
-    let mut tx = connection.begin_with(SNAPSHOT).await?;
-    sqlx::raw_sql(ONE_CORE).execute(&mut *tx).await?;
-    Ok(tx)
 }
 
 /// What statements get from `($5)[3]` on: the scope, and the keys that are looked at.

@@ -6,8 +6,8 @@ use crate::{
 };
 
 /// Returns the letter, the key, the version and the JSON text of each row that is there, for the letters of `($5)[3]`:
-/// pairs of an id and a key. Of several versions the newest is the one that a run would write.
-pub fn read_current(subject: &Subject) -> String {
+/// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
+pub fn read_current(subject: &Subject, most: u32) -> String {
     let wanted: Vec<_> = subject
         .key
         .iter()
@@ -33,7 +33,9 @@ pub fn read_current(subject: &Subject) -> String {
                  from ({query}\n) as source join wanted on {same}
                  order by wanted.letter{newest}
              )
-             select array[coalesce(json_agg(json_build_array(letter, key, version, doc)), '[]')::text]
+             select array[coalesce(json_agg(json_build_array(
+                 letter, key, version, case when octet_length(doc) <= {most} then doc end, octet_length(doc)
+             )), '[]')::text]
              from current",
         wanted = wanted.join(", "),
         query = subject.query(),

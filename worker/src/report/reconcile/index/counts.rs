@@ -1,6 +1,5 @@
 //! How many rows and documents there are, and the least and greatest values of one column.
 
-use sqlx::Connection;
 use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
 
 use super::{Comparison, SNAPSHOT};
@@ -91,8 +90,8 @@ impl Comparison<'_> {
     }
 
     async fn count_source(&self, newest_only: bool) -> Result<Counted, BatchError> {
-        let mut connection = self.env.reports.acquire().await?;
-        let mut tx = connection.begin_with(SNAPSHOT).await?;
+        let mut session = self.sessions().acquire().await?;
+        let mut tx = session.begin_named(SNAPSHOT).await?;
         let scope = self.scope(&mut tx).await?;
         let control = match self.control().filter(|column| is_ordered(&column.type_name)) {
             // It has no `min` of its own, and its text has the same order.

@@ -11,6 +11,7 @@ use vitrina_shared::{
 
 use super::{Comparison, SAMPLE, Scope, counts::parameters};
 use crate::{
+    batch::bounded_row,
     elasticsearch::{Fields, Stored, same_value},
     error::BatchError,
 };
@@ -31,6 +32,7 @@ pub struct Candidate {
     /// Whether it should be in the index by now; none where the source has no such row.
     pub settled: Option<bool>,
     pub version: Option<i64>,
+    /// None where it is too long for a worker.
     pub doc: Option<String>,
 }
 
@@ -82,12 +84,13 @@ impl Comparison<'_> {
         let subject = &self.subject;
         let query = format!(
             "select distinct on (d.id) d.id, d.key, case when not (source is null) then {settled} end as settled,
-                    {version} as version, case when not (source is null) then row_to_json(source)::text end as doc
+                    {version} as version, case when not (source is null) then {row} end as doc
              from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
              left join ({query}\n) as source on {key} = d.key
              order by d.id{newest}",
             settled = scope.settled(subject),
             version = subject.version(),
+            row = bounded_row("source", self.env.max_row_bytes),
             query = subject.query(),
             key = subject.key_texts(),
             newest = subject.newest_first(),
@@ -125,6 +128,7 @@ impl Comparison<'_> {
                 let same = self.hash(&self.written(doc).unwrap_or_else(|| doc.clone())) == self.hash(&stored.body);
                 (!same).then_some(DifferenceKind::Different)
             }
+            (Some(true), None, Some(_)) if self.depth == Depth::Rows => Some(DifferenceKind::Different),
             (None | Some(_), _, _) => None,
         }
     }

@@ -85,7 +85,11 @@ impl Comparison<'_> {
     /// The document to be written; none where a transform refuses the row. It is the source's row of now, so it takes the
     /// place of what is there even where somebody's change has raised that one's version.
     fn document(&self, looked: Looked) -> Option<Document> {
-        let body = looked.candidate.doc?;
+        let Some(body) = looked.candidate.doc else {
+            let max_row_bytes = self.env.max_row_bytes;
+            tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
+            return None;
+        };
         let body = match transformed(&body, &self.transforms) {
             Ok(changed) => changed.unwrap_or(body),
             Err(error) => {

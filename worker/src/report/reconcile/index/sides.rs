@@ -1,7 +1,7 @@
 //! Both sides, put down by id: what the source has, and what the index has.
 
 use futures_util::TryStreamExt;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Mode, report::Depth},
     store::compared::{self, Entry, PuttingDown, Side, Totals},
@@ -9,12 +9,13 @@ use vitrina_shared::{
 
 use super::{Comparison, SNAPSHOT, Scope, counts::parameters};
 use crate::{
-    batch::transformed,
+    batch::{bounded_row, transformed},
     elasticsearch::{self, fingerprint},
     error::BatchError,
 };
 
-/// A row of the source: its key, whether it should be in the index by now, and the row.
+/// A row of the source: its key, whether it should be in the index by now, and the row unless it is too long: then it
+/// cannot be the same as any document.
 type SourceRow = (Vec<Option<String>>, bool, Option<String>);
 
 const ALL_ROWS: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
@@ -42,8 +43,8 @@ impl Comparison<'_> {
     }
 
     async fn put_down_source(&self, tx: &mut PgConnection, newest_only: bool) -> Result<(), BatchError> {
-        let mut connection = self.env.reports.acquire().await?;
-        let mut snapshot = connection.begin_with(SNAPSHOT).await?;
+        let mut session = self.sessions().acquire().await?;
+        let mut snapshot = session.begin_named(SNAPSHOT).await?;
         let scope = self.scope(&mut snapshot).await?;
         let mut down = PuttingDown::begin(tx, Side::Source).await?;
         let mut rows = sqlx::query_as::<_, SourceRow>(ALL_ROWS)
@@ -70,7 +71,10 @@ impl Comparison<'_> {
             "select {only} {key}, {settled}, {doc} from ({query}\n) as source {order}",
             key = subject.key_texts(),
             settled = scope.settled(subject),
-            doc = if self.depth == Depth::Rows { "row_to_json(source)::text" } else { "null::text" },
+            doc = match self.depth {
+                Depth::Rows => bounded_row("source", self.env.max_row_bytes),
+                Depth::Counts | Depth::Keys => "null::text".to_owned(),
+            },
             query = subject.query(),
         )
     }

@@ -1,0 +1,96 @@
+//! `pg_stat_activity`: the sessions that execute a user's text, found by the run or report they work for.
+//!
+//! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts. `etl.run_batch` takes that name
+//! itself, all others begin with [`begin`]. Whatever ends a run can so end its statement too.
+
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
+use uuid::Uuid;
+
+use super::interval;
+
+/// Why a statement was cancelled by Vitrina.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Its run or report has ended.
+    Cancel,
+    /// Its pipeline was to rest, and the batch did not end in time.
+    Pause,
+    /// Its worker stops.
+    Shutdown,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cancel, Self::Pause, Self::Shutdown];
+
+    /// As metrics and logs say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Pause => "pause",
+            Self::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// Begins a transaction whose session carries the name of a run or report. `begin` is the statement, and may set more.
+pub async fn begin<'c>(
+    connection: &'c mut PgConnection,
+    id: Uuid,
+    begin: &str,
+) -> sqlx::Result<Transaction<'c, Postgres>> {
+    // Sent together, so the name costs no round trip; an id has no quotes.
+    let statement = format!("{begin}; set local application_name = 'vitrina-worker {id}'");
+    connection.begin_with(AssertSqlSafe(statement)).await
+}
+
+/// Cancels what the sessions of a run or report are executing now. Returns how many there were. Sessions of other accounts
+/// are left alone, whatever they call themselves: trying to cancel one of a superuser would be an error.
+pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64> {
+    let cancelled = sqlx::query_scalar!(
+        r#"
+        select count(*) filter (where pg_cancel_backend(a.pid)) as "cancelled!"
+        from pg_stat_activity a
+        where a.datname = current_database() and a.usename = session_user
+          and a.application_name = 'vitrina-worker ' || $1::text
+          and a.state = 'active' and a.pid <> pg_backend_pid()
+        "#,
+        id.to_string(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(cancelled.unsigned_abs())
+}
+
+/// Those of the given runs and reports that need no statement any more, and why: they have ended or are gone, or their
+/// pipeline was asked to rest longer than `pause_after` ago.
+pub async fn unwanted(
+    connection: &mut PgConnection,
+    ids: &[Uuid],
+    pause_after: Duration,
+) -> sqlx::Result<Vec<(Uuid, Reason)>> {
+    let rows = sqlx::query!(
+        r#"
+        select held.id as "id!", (run.status in ('QUEUED', 'RUNNING')) is true as "pause!"
+        from unnest($1::uuid[]) as held (id)
+        left join etl.etl_runs run on run.id = held.id
+        left join etl.etl_pipelines pipeline on pipeline.id = run.pipeline_id
+        where case
+            when run.id is null then
+                not exists (select from etl.etl_reports r where r.id = held.id and r.status in ('QUEUED', 'RUNNING'))
+            when run.status in ('QUEUED', 'RUNNING') then
+                pipeline.status = 'PAUSE_REQUESTED' and (
+                    select t.at from etl.etl_transitions t where t.pipeline_id = pipeline.id order by t.id desc limit 1
+                ) < clock_timestamp() - $2::interval
+            else true
+        end
+        "#,
+        ids,
+        interval(pause_after),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, if row.pause { Reason::Pause } else { Reason::Cancel })).collect())
+}

@@ -1,0 +1,135 @@
+//! The runs and reports that this worker is at work on, and how it lets go of one whose statement does not come back.
+//!
+//! A statement is cancelled first, and nearly always ends then. PostgreSQL does not look for interrupts everywhere, so
+//! one that has not ended [`PATIENCE`] later is given up: the job gets its slot back, and the sessions of the work close
+//! their connections instead of returning them to their pools (`session`). The server ends such a statement when it can.
+
+use std::{
+    collections::HashMap,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::environment::unpoisoned;
+
+/// How long a statement may take to end after it was cancelled.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The work in a worker's hands, by the id of the run or report.
+#[derive(Debug, Default)]
+pub struct InHand(Mutex<HashMap<Uuid, Work>>);
+
+#[derive(Debug, Default)]
+struct Work {
+    /// Jobs that are at work on it.
+    jobs: usize,
+    unwanted_since: Option<Instant>,
+    given_up: CancellationToken,
+}
+
+impl InHand {
+    /// Notes that a job works on a run or report until what is returned is dropped.
+    pub fn take_up(&self, id: Uuid) -> Held<'_> {
+        let mut works = unpoisoned(&self.0);
+        let work = works.entry(id).or_default();
+        work.jobs += 1;
+        Held { in_hand: self, id, given_up: work.given_up.clone() }
+    }
+
+    /// What is cancelled when the work is given up; for work that is not in hand, never.
+    pub fn given_up(&self, id: Uuid) -> CancellationToken {
+        unpoisoned(&self.0).get(&id).map(|work| work.given_up.clone()).unwrap_or_default()
+    }
+
+    /// All runs and reports in hand.
+    pub fn ids(&self) -> Vec<Uuid> {
+        unpoisoned(&self.0).keys().copied().collect()
+    }
+
+    /// Notes which of it nobody wants any more. Gives up, and returns, what has been unwanted for long enough.
+    pub fn note_unwanted(&self, ids: &[Uuid]) -> Vec<Uuid> {
+        let mut given_up = Vec::new();
+        for (id, work) in unpoisoned(&self.0).iter_mut() {
+            if !ids.contains(id) {
+                // A pause was withdrawn.
+                work.unwanted_since = None;
+                continue;
+            }
+            let since = work.unwanted_since.get_or_insert_with(Instant::now);
+            if since.elapsed() >= PATIENCE && !work.given_up.is_cancelled() {
+                work.given_up.cancel();
+                given_up.push(*id);
+            }
+        }
+        given_up
+    }
+
+    /// Gives everything up.
+    pub fn give_all_up(&self) {
+        unpoisoned(&self.0).values().for_each(|work| work.given_up.cancel());
+    }
+}
+
+/// A job's hold on a run or report.
+#[derive(Debug)]
+pub struct Held<'a> {
+    in_hand: &'a InHand,
+    id: Uuid,
+    given_up: CancellationToken,
+}
+
+impl Held<'_> {
+    /// Waits until the work is given up.
+    pub async fn given_up(&self) {
+        self.given_up.cancelled().await;
+    }
+
+    /// Gives the work up.
+    pub fn give_up(&self) {
+        self.given_up.cancel();
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut works = unpoisoned(&self.in_hand.0);
+        if let Some(work) = works.get_mut(&self.id) {
+            work.jobs -= 1;
+            if work.jobs == 0 {
+                works.remove(&self.id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_in_hand_until_its_last_job_lets_go() {
+        let (in_hand, id) = (InHand::default(), Uuid::now_v7());
+        let one = in_hand.take_up(id);
+        let two = in_hand.take_up(id);
+        drop(one);
+        assert_eq!(in_hand.ids(), [id]);
+        drop(two);
+        assert!(in_hand.ids().is_empty());
+    }
+
+    #[test]
+    fn what_is_unwanted_is_not_given_up_at_once_and_what_comes_after_it_is_not_at_all() {
+        let (in_hand, id) = (InHand::default(), Uuid::now_v7());
+        let held = in_hand.take_up(id);
+        assert!(in_hand.note_unwanted(&[id]).is_empty());
+        assert!(!in_hand.given_up(id).is_cancelled());
+        in_hand.give_all_up();
+        assert!(in_hand.given_up(id).is_cancelled());
+        drop(held);
+        let _again = in_hand.take_up(id);
+        assert!(!in_hand.given_up(id).is_cancelled());
+    }
+}

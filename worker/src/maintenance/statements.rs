@@ -1,0 +1,54 @@
+//! Ends statements that nobody wants any more: those of runs and reports that have ended, and those of batches that keep
+//! a pipeline from resting.
+//!
+//! Whoever cancels a run cancels its statement at once (`lifecycle::cancel`). This is for what that could not see: a
+//! statement that began just then, an API that died after its commit, and pauses. A worker looks only at what it has in
+//! hand, by primary key, and at `pg_stat_activity` only where something is found: that is hardly ever.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+use uuid::Uuid;
+use vitrina_shared::{
+    metrics::CANCELLED_STATEMENTS,
+    store::backends::{self, Reason},
+};
+
+use crate::in_hand::InHand;
+
+/// Cancels what is not wanted any more, and gives up what did not end by that. Returns how many statements it cancelled.
+pub async fn run_once(db: &PgPool, in_hand: &InHand, pause_after: Duration) -> sqlx::Result<u64> {
+    let ids = in_hand.ids();
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let mut connection = db.acquire().await?;
+    let unwanted = backends::unwanted(&mut connection, &ids, pause_after).await?;
+    let mut cancelled = 0;
+    for (id, reason) in &unwanted {
+        let statements = backends::cancel(&mut connection, *id).await?;
+        note(*id, *reason, statements);
+        cancelled += statements;
+    }
+    let unwanted: Vec<Uuid> = unwanted.into_iter().map(|(id, _)| id).collect();
+    for id in in_hand.note_unwanted(&unwanted) {
+        tracing::warn!(id = %id, "a cancelled statement did not end: its connection is given up");
+    }
+    Ok(cancelled)
+}
+
+/// Cancels the statements of a run or report. Failing to do so harms nobody: they end with their connection.
+pub async fn cancel(db: &PgPool, id: Uuid, reason: Reason) {
+    let cancelled = async { backends::cancel(&mut *db.acquire().await?, id).await };
+    match cancelled.await {
+        Ok(statements) => note(id, reason, statements),
+        Err(error) => tracing::warn!(id = %id, error = %error, "statements could not be cancelled"),
+    }
+}
+
+fn note(id: Uuid, reason: Reason, statements: u64) {
+    if statements > 0 {
+        metrics::counter!(CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(statements);
+        tracing::warn!(id = %id, reason = reason.as_str(), statements, "cancelled what the server executes for it");
+    }
+}

@@ -1,0 +1,82 @@
+//! Sessions that execute a user's text for a run or a report.
+//!
+//! Their transactions carry the id in their name, so that a cancellation finds them (`store::backends`). A session whose
+//! work was given up closes its connection: back in the pool, it would wait for its statement and keep its place.
+
+use std::ops::{Deref, DerefMut};
+
+use sqlx::{PgConnection, PgPool, Postgres, Transaction, pool::PoolConnection};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+use vitrina_shared::store::backends;
+
+/// Where the sessions of a run or report come from.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    pool: PgPool,
+    id: Uuid,
+    given_up: CancellationToken,
+}
+
+impl Sessions {
+    /// Sessions of a pool for the work with this id, which close with their connections once it is given up.
+    pub fn new(pool: &PgPool, id: Uuid, given_up: CancellationToken) -> Self {
+        Self { pool: pool.clone(), id, given_up }
+    }
+
+    /// Waits for a connection of the pool.
+    pub async fn acquire(&self) -> sqlx::Result<Session> {
+        let connection = self.pool.acquire().await?;
+        Ok(Session { connection, id: self.id, given_up: self.given_up.clone(), in_the_middle: false })
+    }
+}
+
+/// A connection in the hands of a job.
+#[derive(Debug)]
+pub struct Session {
+    connection: PoolConnection<Postgres>,
+    id: Uuid,
+    given_up: CancellationToken,
+    /// Whether dropping it now would leave a statement under way.
+    in_the_middle: bool,
+}
+
+impl Session {
+    /// Begins a transaction that carries the id. `begin` is the statement.
+    pub async fn begin_named(&mut self, begin: &str) -> sqlx::Result<Transaction<'_, Postgres>> {
+        backends::begin(&mut self.connection, self.id, begin).await
+    }
+
+    /// Notes that a statement is under way: should the session be dropped before [`Session::has_ended`], its connection is
+    /// closed.
+    pub fn may_not_end(&mut self) {
+        self.in_the_middle = true;
+    }
+
+    /// The statement has ended: the connection can be used again.
+    pub fn has_ended(&mut self) {
+        self.in_the_middle = false;
+    }
+}
+
+impl Deref for Session {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.in_the_middle || self.given_up.is_cancelled() {
+            self.connection.close_on_drop();
+        }
+    }
+}
