@@ -1,6 +1,8 @@
 -- Applied after every migration, because tables and source schemas come and go. Repeating it changes nothing.
 -- The list of source schemas arrives in the setting `vitrina.source_schemas`.
 
+set local search_path = pg_catalog, pg_temp;
+
 do $$
 declare
     source text;
@@ -32,14 +34,17 @@ begin
     -- A session of theirs that needs more time says so itself.
     for bound in
         select *
-        from (values ('statement_timeout', '10min'), ('work_mem', '32MB'), ('temp_file_limit', '10GB')) as b (name, value)
+        from (values ('statement_timeout', '10min'), ('work_mem', '32MB'), ('temp_file_limit', '10GB'),
+                      ('search_path', 'pg_catalog, pg_temp')) as b (name, value)
         where not exists (
             select from pg_db_role_setting s, unnest(s.setconfig) as entry
             where s.setrole = 'vitrina_app'::regrole and starts_with(entry, b.name || '=')
         )
     loop
         begin
-            execute format('alter role vitrina_app set %I = %L', bound.name, bound.value);
+            -- A list of schemas is no single value.
+            execute format(case bound.name when 'search_path' then 'alter role vitrina_app set %I = %s'
+                           else 'alter role vitrina_app set %I = %L' end, bound.name, bound.value);
         exception
             when insufficient_privilege then
                 raise warning 'this account may not bound % for vitrina_app: a superuser does it with: alter role vitrina_app set % = %',

@@ -20,7 +20,8 @@ const TRUSTED: Duration = Duration::from_secs(1);
 pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
 
 /// What makes a session that executed a user's query new again. The query cannot have changed its role.
-const RENEW: &str = "close all; unlisten *; select pg_advisory_unlock_all(); reset all";
+const RENEW: &str =
+    "close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all";
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
@@ -68,6 +69,8 @@ async fn still_there(connection: &mut PgConnection, idle_for: Duration) -> sqlx:
 pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions {
     // A statement may hold values of rows: what is worth a line is logged by us.
     options.disable_statement_logging().application_name(application).options([
+        // Whatever others have put into `public`, a schema of the account's name or the session, names mean the server's own.
+        ("search_path", "pg_catalog,pg_temp"),
         ("timezone", "UTC"),
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),

@@ -34,7 +34,7 @@ pub use describe::judge_alone;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
-pub use judged::check_casts;
+pub use judged::check_arriving;
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 
@@ -141,6 +141,13 @@ pub enum Refusal {
     UnknownNode { part: String },
     #[error("PostgreSQL did not read the query within {seconds} seconds: make it simpler, or its constants shorter")]
     NotDescribed { seconds: u64 },
+    #[error("the types of the key columns depend on the placeholders: cast these columns to their types")]
+    UnsettledTypes,
+    #[error(
+        "values would be converted or compared by the function {function}, with the rights to write marts: \
+         cast the column in the query to a type of PostgreSQL's own"
+    )]
+    ForeignValue { function: FunctionName },
     #[error("the query returns no columns")]
     NoColumns,
     #[error("column `{name}` is of a type that no table can have, such as record: cast it")]

@@ -37,8 +37,8 @@ pub struct Reader {
     pub query: SourceQuery,
     /// What it returns.
     pub columns: Vec<SourceColumn>,
-    /// The tables and views that it names, by oid.
-    pub relations: BTreeSet<u32>,
+    /// The tables and views that it names, as SQL writes them.
+    pub relations: BTreeSet<String>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
@@ -75,7 +75,7 @@ pub async fn review(
             }
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
-            problems.extend(target::mismatches(&mut connection, draft, &reader, schemas).await?);
+            problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
             Ok(Review { problems, reader: Some(reader) })
         }
         Err(GuardError::Refused(refusal)) => {

@@ -19,7 +19,7 @@ mod stream;
 mod streaming;
 
 pub use chain::execute;
-pub use confined::{literal, of_any_length, read};
+pub use confined::{literal, names, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::{comparable, quote};
 pub use reader::transformed;

@@ -159,6 +159,11 @@ impl Environment {
         reviewed
     }
 
+    /// Forgets what was found out about inputs.
+    pub fn forget_reviews(&self) {
+        unpoisoned(&self.reviews).clear();
+    }
+
     /// Notes that a job is being worked on.
     pub fn take_up(&self, job: &str) {
         unpoisoned(&self.working).insert(job.to_owned());

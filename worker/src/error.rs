@@ -125,6 +125,8 @@ pub fn is_row_error(error: &sqlx::Error) -> bool {
 fn classify(code: &str) -> ErrorClass {
     // 40 serialization and deadlock, 53 out of resources, 55P03 lock not available, 58 system, 25P03 idle.
     let passes = ["40", "53", "58"].iter().any(|class| code.starts_with(class));
+    // 42804: a column has another type than when the run looked; 53400: a configured limit will be met again.
+    let passes = passes && code != "53400" || code == "42804";
     if passes || matches!(code, "55P03" | "25P03") { ErrorClass::Transient } else { ErrorClass::Fatal }
 }
 

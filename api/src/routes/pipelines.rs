@@ -213,5 +213,5 @@ pub async fn checkpoint(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<
     let app = App::of(depot)?;
     let pipeline = find(&app, &input::pipeline(req)).await?;
     let state = state::find(&mut *app.db.acquire().await?, pipeline.id).await?;
-    Ok(Json(state.into()))
+    Ok(Json(StateView::new(state, Actor::of(depot)?.values())))
 }

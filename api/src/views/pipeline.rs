@@ -14,7 +14,7 @@ use vitrina_shared::{
     store::{state::State, workers::Worker},
 };
 
-use super::{OneOf, ProgressView, RunView};
+use super::{OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -181,12 +181,14 @@ pub struct StateView {
     pub updated_at: Option<DateTime<Utc>>,
 }
 
-impl From<Option<State>> for StateView {
-    fn from(state: Option<State>) -> Self {
+impl StateView {
+    /// The state, as a caller sees it.
+    pub fn new(state: Option<State>, values: Values) -> Self {
         let run_id = state.as_ref().map(|state| state.run_id.0);
         let batch = state.as_ref().map(|state| state.batch);
         let updated_at = state.as_ref().map(|state| state.updated_at);
-        Self { checkpoint: state.map(|state| state.checkpoint.into()), run_id, batch, updated_at }
+        let checkpoint = state.and_then(|state| values.checkpoint(state.checkpoint));
+        Self { checkpoint, run_id, batch, updated_at }
     }
 }
 

@@ -86,8 +86,8 @@ impl RunView {
             attempts: run.attempts,
             error: run.error.map(|error| values.message(error)),
             error_class: run.error_class.map(OneOf),
-            checkpoint_from: run.checkpoint_from.map(CheckpointView::from),
-            checkpoint_to: run.checkpoint_to.map(CheckpointView::from),
+            checkpoint_from: run.checkpoint_from.and_then(|checkpoint| values.checkpoint(checkpoint)),
+            checkpoint_to: run.checkpoint_to.and_then(|checkpoint| values.checkpoint(checkpoint)),
         }
     }
 }

@@ -7,10 +7,13 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 use vitrina_shared::domain::{
-    ReportKind,
+    Checkpoint, ReportKind,
+    checkpoint::key_time,
     error_class::without_values,
     report::{Preview, Reconciliation, Replay},
 };
+
+use super::CheckpointView;
 
 /// What becomes of values on their way to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +29,21 @@ impl Values {
     pub fn message(self, message: String) -> String {
         match self {
             Self::Shown => message,
-            Self::Withheld => without_values(&message).into_owned(),
+            // What the database says is its own, or a function's, and may quote anything.
+            Self::Withheld => match message.rsplit_once("(SQLSTATE ").and_then(|(_, code)| code.split_once(')')) {
+                Some((code, _)) => format!("the database refused it (SQLSTATE {code}); an operator sees its message"),
+                None => without_values(&message).into_owned(),
+            },
+        }
+    }
+
+    /// A checkpoint: of a row's key a time says nothing about the row.
+    pub fn checkpoint(self, checkpoint: Checkpoint) -> Option<CheckpointView> {
+        match self {
+            Self::Shown => Some(checkpoint.into()),
+            Self::Withheld => {
+                key_time(&checkpoint.key).map(|_| CheckpointView { key: checkpoint.key, id: None })
+            }
         }
     }
 

@@ -117,7 +117,12 @@ pub(super) struct FunctionFacts {
 }
 
 impl FunctionFacts {
-    fn name(&self) -> FunctionName {
+    /// Whether it came with the server, or with an extension as compiled code that only computes.
+    pub(super) fn is_the_servers(&self) -> bool {
+        self.builtin || self.native && self.volatility == "i" && !self.security_definer
+    }
+
+    pub(super) fn name(&self) -> FunctionName {
         FunctionName { schema: (self.schema != CATALOG).then(|| self.schema.clone()), name: self.name.clone() }
     }
 

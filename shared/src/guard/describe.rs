@@ -37,8 +37,8 @@ impl Default for QueryLimits {
 pub struct Description {
     /// What it returns.
     pub columns: Vec<SourceColumn>,
-    /// The tables and views that it names, by oid.
-    pub relations: BTreeSet<u32>,
+    /// The tables and views that it names, as SQL writes them.
+    pub relations: BTreeSet<String>,
 }
 
 /// Asks the server what `query` returns and what it does. `walk` names the key and the id that its placeholders are about.
@@ -59,6 +59,10 @@ pub async fn describe(
     if let Some(types) = ParameterTypes::of(&columns, walk.0, walk.1).filter(|_| !query.placeholders().is_empty()) {
         reading = read(&mut tx, &query.text.with_typed_nulls(&types)).await?;
         columns = reading.columns();
+        // Otherwise it would be executed with other types than it was judged with.
+        if ParameterTypes::of(&columns, walk.0, walk.1).as_ref() != Some(&types) {
+            return Err(Refusal::UnsettledTypes.into());
+        }
     }
     if reading.names.is_empty() {
         return Err(Refusal::NoColumns.into());

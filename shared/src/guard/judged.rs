@@ -24,7 +24,7 @@ const OWN_SCHEMAS: [&str; 4] = ["etl", "etl_page", "etl_swap", "apalis"];
 #[derive(Debug)]
 pub(super) struct Judged {
     /// The tables and views that it names.
-    pub relations: BTreeSet<u32>,
+    pub relations: BTreeSet<String>,
     /// The column of a table that each of its columns is.
     pub origins: Vec<(u32, i16)>,
 }
@@ -61,7 +61,7 @@ async fn check(
     mentions: &tree::Mentions,
     author: Author,
     schemas: &SourceSchemas,
-    named: &mut BTreeSet<u32>,
+    named: &mut BTreeSet<String>,
 ) -> Result<Vec<String>, GuardError> {
     if !catalog::knows(conn, mentions).await? {
         return Err(Refusal::UnknownNode { part: "an object that was dropped".to_owned() }.into());
@@ -75,7 +75,7 @@ async fn check(
     for relation in catalog::relations(&mut *conn, &mentions.relations).await? {
         check_relation(&relation, author, schemas)?;
         if author == Author::User {
-            named.insert(relation.oid.0);
+            named.insert(relation.written.clone());
         }
         trees.extend(relation.view);
     }
@@ -90,16 +90,22 @@ async fn check(
     Ok(trees)
 }
 
-/// Refuses assignments that call a function which is not allowed: it would execute with the rights to write marts.
-pub async fn check_casts(
-    conn: &mut PgConnection,
-    (from, to): (&[u32], &[u32]),
-    schemas: &SourceSchemas,
-) -> Result<(), GuardError> {
-    for function in catalog::casts(conn, from, to).await? {
-        function.judge(Use::Call, Author::User, schemas)?;
+/// Refuses values that a mart cannot take without calling a function of somebody: casts between these types and those,
+/// casts to text and json, operator classes, the checks of domains. All of that executes with the rights to write marts, so
+/// the word of a function about itself is not enough.
+pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> Result<(), GuardError> {
+    let mentions = tree::Mentions { types: from.iter().copied().collect(), ..tree::Mentions::default() };
+    let types = catalog::types(conn, &mentions).await?;
+    let mut functions = catalog::casts(conn, from, to).await?;
+    functions.extend(types.own);
+    for check in types.checks {
+        let called = catalog::functions(conn, &tree::read(&check)?).await?;
+        functions.extend(called.into_iter().map(|called| called.facts));
     }
-    Ok(())
+    match functions.iter().find(|function| !function.is_the_servers()) {
+        Some(function) => Err(Refusal::ForeignValue { function: function.name() }.into()),
+        None => Ok(()),
+    }
 }
 
 /// What the catalog says of functions, and of those that aggregates among them are made of.

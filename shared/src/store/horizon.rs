@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, postgres::types::Oid};
+use sqlx::PgConnection;
 
 use super::interval;
 use crate::domain::{PipelineId, RunId};
@@ -130,12 +130,12 @@ pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx
 
 /// Transactions that are writing to these tables, or to what they are made of. Waiting for them to end settles every
 /// row that was given its key before now, as `create index concurrently` does.
-pub async fn writers(connection: &mut PgConnection, tables: &[u32]) -> sqlx::Result<Vec<String>> {
-    let tables: Vec<Oid> = tables.iter().copied().map(Oid).collect();
+pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::Result<Vec<String>> {
     let writers = sqlx::query_scalar!(
         r#"
         with recursive base as (
-            select t as relation from unnest($1::oid[]) t
+            -- By name: the table may be another one than a moment ago.
+            select t::regclass::oid as relation from unnest($1::text[]) t
             union
             -- A view reads tables, a partitioned table has parts.
             select coalesce(d.refobjid, i.inhrelid)
@@ -153,7 +153,7 @@ pub async fn writers(connection: &mut PgConnection, tables: &[u32]) -> sqlx::Res
           and l.database = (select oid from pg_database where datname = current_database())
           and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
         "#,
-        &tables,
+        tables,
     )
     .fetch_all(connection)
     .await?;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::{
     domain::{IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
-    guard::{self, GuardError, SourceSchemas},
+    guard::{self, GuardError},
     store::targets::{self, TargetColumn},
 };
 
@@ -69,7 +69,6 @@ pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     reader: &Reader,
-    schemas: &SourceSchemas,
 ) -> Result<Vec<Problem>, sqlx::Error> {
     let (name, field) = draft.final_target();
     let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
@@ -92,7 +91,7 @@ pub(super) async fn mismatches(
         if !columns.is_empty() {
             let (_, field) = draft.reader().unwrap_or(("", "source_query"));
             let mut messages = column_problems(connection, draft, &target, &reader.arriving, &columns).await?;
-            messages.extend(cast_problem(connection, &reader.arriving, &columns, schemas).await?);
+            messages.extend(value_problem(connection, &reader.arriving, &columns).await?);
             problems.extend(messages.into_iter().map(|message| Problem::new(field, message)));
         }
     }
@@ -175,18 +174,17 @@ async fn misfits(
         .collect())
 }
 
-/// A cast to a column's type that calls a function of somebody: it would execute with the rights to write marts.
-async fn cast_problem(
+/// Values that call a function of somebody on their way into a column: it would execute with the rights to write marts.
+async fn value_problem(
     connection: &mut PgConnection,
     source: &[SourceColumn],
     columns: &[TargetColumn],
-    schemas: &SourceSchemas,
 ) -> Result<Option<String>, sqlx::Error> {
     let (from, to): (Vec<_>, Vec<_>) =
         pairs(source, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid)).unzip();
-    match guard::check_casts(connection, (&from, &to), schemas).await {
+    match guard::check_arriving(connection, &from, &to).await {
         Ok(()) => Ok(None),
-        Err(GuardError::Refused(refusal)) => Ok(Some(format!("a value is cast to its column's type: {refusal}"))),
+        Err(GuardError::Refused(refusal)) => Ok(Some(refusal.to_string())),
         Err(GuardError::Database(error)) => Err(error),
     }
 }

@@ -7,7 +7,7 @@ use vitrina_shared::domain::SourceColumn;
 
 use super::pushdown::quote;
 
-/// Selects what `query` returns. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
+/// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
 /// where it begins and `$6` its bound; `by_time` says that its key is a `timestamptz`.
 pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>, by_time: bool) -> String {
     let columns: Vec<_> = columns
@@ -20,6 +20,11 @@ pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>
         })
         .collect();
     format!("select * from etl_page.read({}, $5, $6, $4, {by_time}) as rows ({})", literal(query), columns.join(", "))
+}
+
+/// The columns by name. A query that says `*` may have others by now, or these in another order.
+pub fn names(columns: &[SourceColumn]) -> String {
+    columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// A type as it came. SQL takes the two for types of length one where no length is given.

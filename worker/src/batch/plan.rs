@@ -64,8 +64,8 @@ pub struct Plan {
     pub walk: Vec<WalkColumn>,
     /// How late rows are kept from being skipped.
     pub bound: Bound,
-    /// Tables and views that the query reads, by oid.
-    pub relations: Vec<u32>,
+    /// Tables and views that the query reads, as SQL writes them.
+    pub relations: Vec<String>,
     /// Whether NULL keys are read before all others.
     pub nulls_first: bool,
     /// Seconds to read again before the checkpoint.
@@ -202,7 +202,7 @@ impl Plan {
         let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
         Ok(Self {
             pipeline: inputs.name.clone(),
-            relations: reader.relations.iter().copied().collect(),
+            relations: reader.relations.iter().cloned().collect(),
             nulls_first: page.nulls_first(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),

@@ -118,8 +118,9 @@ impl Page<'_> {
 
     /// The query's rows of this page.
     pub(super) fn rows(&self) -> String {
+        let columns = confined::names(&self.reader.columns);
         if self.pages_itself() {
-            return self.query();
+            return format!("select {columns} from ({}\n) as source", self.query());
         }
         let mut order = self.walk_names("source");
         if self.nulls_first() {
@@ -127,7 +128,7 @@ impl Page<'_> {
         }
         // With ties: rows that a page cannot tell apart are never cut apart.
         format!(
-            "select * from ({query}\n) as source where {after} and {bound} order by {order} fetch first ($4) rows with ties",
+            "select {columns} from ({query}\n) as source where {after} and {bound} order by {order} fetch first ($4) rows with ties",
             query = self.query(),
             after = self.after(),
             bound = self.below_bound(),

@@ -166,6 +166,9 @@ async fn retry(
     class: ErrorClass,
     error: &BatchError,
 ) -> Result<(), LifecycleError> {
+    // The source or the target may have changed: the next attempt looks at both again.
+    env.forget_plan(job.batch.run_id);
+    env.forget_reviews();
     let mut tx = env.db.begin().await?;
     execution::retry(&mut tx, job, delay, class, &error.to_string()).await?;
     tx.commit().await?;

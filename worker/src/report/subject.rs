@@ -135,7 +135,9 @@ impl Subject {
 
     /// What the query returns, as a relation of a statement that compares or writes.
     pub fn read(&self) -> String {
-        batch::read(&self.query(), &self.reader.columns, true)
+        let columns = &self.reader.columns;
+        let named = format!("select {} from ({}\n) as source", batch::names(columns), self.query());
+        batch::read(&named, columns, true)
     }
 
     /// The query, with `$1` to `$4` for its placeholders. It is for `etl_page.read` alone.

@@ -159,15 +159,17 @@ async fn reports_take_no_slot_from_batches_and_wait_for_slots_of_their_own() {
     world.items(1, 3).await;
     world.sql("create table content.other as table content.item").await;
     world.target("other", "id bigint, name text, modified timestamptz", &["id"]).await;
+    // Of one pipeline there is one preview at a time.
     let blocked = world.pipeline(&items("blocked", Mode::Full, 10)).await;
+    let blocked_too = world.pipeline(&items("blocked_too", Mode::Full, 10)).await;
     let query = "select id, name, modified from content.other";
     let free = world.pipeline(&draft("free", Mode::Full, query, "analytics.other", 10)).await;
     world.start_worker(&[("VITRINA_CONCURRENCY", "1")]);
     let mut lock = world.db.admin().begin().await.unwrap();
     sqlx::raw_sql("lock table content.item").execute(&mut *lock).await.unwrap();
     let mut reports = Vec::new();
-    for _ in 0..5 {
-        reports.push(world.ask(blocked, &PREVIEW).await);
+    for pipeline in [blocked, blocked_too, blocked, blocked_too, blocked] {
+        reports.push(world.ask(pipeline, &PREVIEW).await);
     }
     eventually("reports in hand", || async {
         let begun = world.number("select count(*) from etl.etl_reports where status = 'RUNNING'").await;

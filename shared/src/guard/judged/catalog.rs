@@ -119,7 +119,8 @@ pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> 
 /// A relation that is read.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct Relation {
-    pub oid: Oid,
+    /// As SQL writes it, with its schema.
+    pub written: String,
     pub schema: String,
     pub name: String,
     pub kind: String,
@@ -132,7 +133,7 @@ pub(super) struct Relation {
 pub(super) async fn relations(conn: &mut PgConnection, wanted: &BTreeSet<u32>) -> sqlx::Result<Vec<Relation>> {
     sqlx::query_as(
         r"
-        select c.oid, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
+        select format('%I.%I', n.nspname, c.relname) as written, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
                has_any_column_privilege($2, c.oid, 'select') as readable, w.ev_action::text as view
         from pg_class c
         join pg_namespace n on n.oid = c.relnamespace
