@@ -7,7 +7,7 @@ use salvo::{
     conn::{Acceptor, TcpListener, tcp::TcpAcceptor},
     fuse::FuseConfig,
 };
-use vitrina_shared::{metrics, rights};
+use vitrina_shared::{metrics, rights, store::backends::Reason};
 
 use crate::{app::App, router};
 
@@ -59,6 +59,10 @@ impl Server {
     /// Serves until the application's stop token is cancelled, then lets requests in flight finish.
     pub async fn run(self) -> Result<(), ServeError> {
         metrics::recorder();
+        // What Prometheus has not seen before does not count as an increase.
+        for reason in Reason::ALL {
+            ::metrics::counter!(metrics::CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
+        }
         let addr = self.addr();
         let service = router::service(&self.app);
         let mut server = SalvoServer::new(self.acceptor).fuse_config(FuseConfig::default());

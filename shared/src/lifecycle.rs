@@ -16,11 +16,8 @@ use crate::{
         error_class::without_values,
     },
     jobs::EnqueueError,
-    metrics::CANCELLED_STATEMENTS,
     store::{
-        self,
-        backends::{self, Reason},
-        horizon, pipelines, runs, state,
+        self, backends, horizon, pipelines, runs, state,
         transitions::{self, NewTransition},
     },
 };
@@ -100,6 +97,15 @@ pub struct RequestedRun {
     pub status: Status,
     /// Whether an unfinished run was there already.
     pub already_active: bool,
+}
+
+/// What cancelling a run did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Status of the pipeline now.
+    pub status: Status,
+    /// Statements that were cancelled on the server.
+    pub statements: u64,
 }
 
 /// Requests a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
@@ -237,8 +243,8 @@ pub(crate) async fn pause(
 }
 
 /// Ends the unfinished run at once: a batch that is being written does not commit, and its statement is cancelled on the
-/// server. Returns the status.
-pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
+/// server.
+pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Cancelled, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
     let pipeline = lock(&mut tx, pipeline).await?;
@@ -251,21 +257,26 @@ pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Re
     let run = run.map(|run| run.id);
     let status = change(&mut tx, &pipeline, Command::Cancel, run, "cancelled", cause).await?;
     tx.commit().await?;
-    if let Some(run) = run {
-        cancel_statements(&mut connection, run).await;
-    }
+    let statements = match run {
+        Some(run) => cancel_statements(&mut connection, run).await,
+        None => 0,
+    };
     store::flush(&mut connection).await?;
-    Ok(status)
+    Ok(Cancelled { status, statements })
 }
 
-/// Ends what the server executes for a run that has ended. Where that fails, the worker's maintenance does it.
-async fn cancel_statements(connection: &mut PgConnection, run: RunId) {
+/// Ends what the server executes for a run that has ended. Where that fails, the worker's maintenance does it. Returns how
+/// many statements.
+async fn cancel_statements(connection: &mut PgConnection, run: RunId) -> u64 {
     match backends::cancel(connection, run.0).await {
         Ok(statements) => {
-            metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(statements);
             tracing::info!(run_id = %run, statements, "cancelled what the server executes for the run");
+            statements
         }
-        Err(error) => tracing::warn!(run_id = %run, error = %error, "the run's statements could not be cancelled"),
+        Err(error) => {
+            tracing::warn!(run_id = %run, error = %error, "the run's statements could not be cancelled");
+            0
+        }
     }
 }
 

@@ -14,8 +14,6 @@ use std::sync::OnceLock;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::store::backends::Reason;
-
 pub use catalog::{CATALOG, Kind, Metric, ShownBy};
 pub use exposition::Exposition;
 pub use pipelines::{add_pipeline, set_pipelines};
@@ -118,9 +116,6 @@ fn install() -> Option<PrometheusHandle> {
         .inspect_err(|error| tracing::warn!(error = %error, "metrics are off"))
         .ok()?;
     CATALOG.iter().for_each(describe);
-    for reason in Reason::ALL {
-        metrics::counter!(CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
-    }
     metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Some(handle)
 }

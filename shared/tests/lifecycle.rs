@@ -95,7 +95,7 @@ impl World {
     }
 
     async fn cancel(&self) -> Result<Status, LifecycleError> {
-        lifecycle::cancel(self.db.pool(), &self.pipeline(), ANNA).await
+        Ok(lifecycle::cancel(self.db.pool(), &self.pipeline(), ANNA).await?.status)
     }
 
     async fn reset(&self) -> Result<Status, LifecycleError> {

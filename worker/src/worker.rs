@@ -123,6 +123,9 @@ impl Worker {
         metrics::recorder();
         ::metrics::counter!(metrics::FENCED).increment(0);
         ::metrics::counter!(metrics::RECOVERED).increment(0);
+        for reason in Reason::ALL {
+            ::metrics::counter!(metrics::CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
+        }
         ::metrics::gauge!(metrics::JOBS_IN_FLIGHT).increment(0.0);
         ::metrics::gauge!(metrics::JOB_SLOTS).increment(self.config.concurrency as f64);
     }

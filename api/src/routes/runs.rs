@@ -6,7 +6,11 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{Run, RunId},
     lifecycle,
-    store::runs::{self, PageEnd},
+    metrics::CANCELLED_STATEMENTS,
+    store::{
+        backends::Reason,
+        runs::{self, PageEnd},
+    },
 };
 
 use super::pipelines;
@@ -54,8 +58,9 @@ pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let status = lifecycle::cancel(&app.db, &input::pipeline(req), actor.cause()).await?;
-    Ok(Accepted(CommandView { status: status.into() }))
+    let cancelled = lifecycle::cancel(&app.db, &input::pipeline(req), actor.cause()).await?;
+    metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(cancelled.statements);
+    Ok(Accepted(CommandView { status: cancelled.status.into() }))
 }
 
 /// Forget the checkpoint: the next run begins at the beginning.

@@ -180,7 +180,7 @@ impl World {
     }
 
     pub async fn cancel(&self, pipeline: PipelineId) -> Result<Status, LifecycleError> {
-        lifecycle::cancel(self.db.pool(), &pipeline.into(), TESTER).await
+        Ok(lifecycle::cancel(self.db.pool(), &pipeline.into(), TESTER).await?.status)
     }
 
     pub async fn reset(&self, pipeline: PipelineId) -> Result<Status, LifecycleError> {
