@@ -1,7 +1,11 @@
 //! Brings a database to the version this program needs.
 
 use apalis_postgres::PostgresStorage;
-use sqlx::{Connection, PgConnection, PgPool, migrate::Migrator};
+use sqlx::{
+    Connection, PgConnection, PgPool,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 /// The migrations of `etl`, `analytics` and the roles.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
@@ -65,7 +69,7 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
 
 async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
-    PostgresStorage::setup(db).await.map_err(|error| MigrateError::Queue(error.to_string()))?;
+    set_up_queue(db).await?;
     let mut tx = db.begin().await?;
     sqlx::query("select set_config('vitrina.source_schemas', $1, true)")
         .bind(source_schemas.join(","))
@@ -74,6 +78,16 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// Makes the queue's own tables. Its migrations do not say where an extension and a function of theirs go: into its schema.
+async fn set_up_queue(db: &PgPool) -> Result<(), MigrateError> {
+    let session =
+        PgConnectOptions::clone(&db.connect_options()).options([("search_path", "apalis,pg_catalog,pg_temp")]);
+    let pool = PgPoolOptions::new().max_connections(2).connect_lazy_with(session);
+    let made = PostgresStorage::setup(&pool).await;
+    pool.close().await;
+    made.map_err(|error| MigrateError::Queue(error.to_string()))
 }
 
 /// How a database stands beside this program.

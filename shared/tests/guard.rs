@@ -724,13 +724,14 @@ async fn a_session_that_executed_a_query_is_new_when_it_is_used_again() {
     let state = "select concat_ws(' ', pg_backend_pid(), current_setting('default_transaction_read_only'),
                      current_setting('work_mem'), current_setting('lock_timeout'), current_setting('TimeZone'),
                      (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
-                     (select count(*) from pg_listening_channels()), (select count(*) from pg_cursors))";
+                     (select count(*) from pg_listening_channels()), (select count(*) from pg_cursors),
+                     (select count(*) from pg_catalog.pg_class where relpersistence = 't'))";
     let before: String = sqlx::query_scalar(state).fetch_one(&pool).await.unwrap();
     {
         let mut conn = pool.acquire().await.unwrap();
         sqlx::raw_sql(
             "set default_transaction_read_only = on; set work_mem = '1GB'; set lock_timeout = 0; set timezone = 'Asia/Tokyo';
-             listen somebody; select pg_advisory_lock(7)",
+             listen somebody; select pg_advisory_lock(7); create temporary table pg_class (oid oid)",
         )
         .execute(&mut *conn)
         .await
@@ -751,4 +752,35 @@ async fn a_query_that_is_planned_for_ages_is_described_at_once() {
     let (_, described) = describing.describe(query, (None, None), &schemas()).await.unwrap();
     assert_eq!(described.columns[1].type_name, "tsquery");
     assert!(begun.elapsed().as_secs() < 5, "it was planned, which takes a minute: {:?}", begun.elapsed());
+}
+
+/// With values of other types it could call other functions than it was judged with.
+#[tokio::test]
+async fn a_query_whose_key_types_depend_on_its_placeholders_is_refused() {
+    let db = cinema().await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    let sql = "select sum((case when false then :after_id else 1::int2 end)) as id, max(f.modified) as modified,
+                      coalesce(:after_id, 1::bigint)::text as t
+               from content.film_work f
+               where (:after_key is null or f.modified > :after_key) and f.modified < :upper limit :limit";
+    let error = described(&mut conn, sql).await.unwrap_err();
+    assert!(matches!(error, GuardError::Refused(Refusal::UnsettledTypes)), "{error}");
+}
+
+/// What others have put where names are looked up by default must not execute with our rights.
+#[tokio::test]
+async fn traps_in_other_schemas_are_not_stepped_on() {
+    let db = cinema().await;
+    let traps = "create schema vitrina_app; grant usage on schema vitrina_app, public to public;
+        create function public.trap(oid[], oid[]) returns boolean language plpgsql as $$ begin raise 'trapped'; end $$;
+        create operator vitrina_app.&& (leftarg = oid[], rightarg = oid[], function = public.trap);
+        create operator public.&& (leftarg = oid[], rightarg = oid[], function = public.trap);
+        create function public.hashtextextended(text, integer) returns bigint language plpgsql as $$ begin raise 'trapped'; end $$;
+        create function public.trapped(oid, regrole) returns boolean language plpgsql as $$ begin raise 'trapped'; end $$;
+        create operator public.= (leftarg = oid, rightarg = regrole, function = public.trapped)";
+    sqlx::raw_sql(traps).execute(db.admin()).await.unwrap();
+    let schemas = ["content".to_owned(), "ugc".to_owned()];
+    vitrina_shared::migrate::migrate(db.admin(), &schemas).await.unwrap();
+    let mut conn = db.pool().acquire().await.unwrap();
+    described(&mut conn, "select id, title from content.film_work").await.unwrap();
 }

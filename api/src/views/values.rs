@@ -41,9 +41,7 @@ impl Values {
     pub fn checkpoint(self, checkpoint: Checkpoint) -> Option<CheckpointView> {
         match self {
             Self::Shown => Some(checkpoint.into()),
-            Self::Withheld => {
-                key_time(&checkpoint.key).map(|_| CheckpointView { key: checkpoint.key, id: None })
-            }
+            Self::Withheld => key_time(&checkpoint.key).map(|_| CheckpointView { key: checkpoint.key, id: None }),
         }
     }
 

@@ -274,3 +274,24 @@ async fn queries_that_are_planned_for_ages_do_not_keep_an_honest_one_waiting() {
         assert_eq!(bomb.unwrap().status(), StatusCode::OK);
     }
 }
+
+/// Assigning a value may call a function of the type's owner. It would execute with the rights to write marts, so that the
+/// function's word about itself is not enough.
+#[tokio::test]
+async fn values_that_a_function_of_somebody_converts_are_refused_for_a_mart() {
+    let api = Api::start().await;
+    let scene = "create type content.mood as enum ('a', 'b');
+        create function content.mood_text(content.mood) returns text stable language plpgsql as $$ begin return 'x'; end $$;
+        create cast (content.mood as text) with function content.mood_text(content.mood) as assignment;
+        create table content.moods (id int primary key, mood content.mood);
+        grant select on content.moods to vitrina_query;
+        create table analytics.moods (id int primary key, mood text);
+        insert into etl.etl_targets (target, key) values ('analytics.moods', '{id}')";
+    sqlx::raw_sql(scene).execute(api.db.admin()).await.unwrap();
+    let pipeline = |query: &str| json!({"name": "moods", "mode": "full", "source_query": query, "target_table": "analytics.moods"});
+    let wrong = pipeline("select id, mood from content.moods");
+    let problem = expect_problem(api.post("/pipelines").json(&wrong), 422, "invalid").await;
+    assert!(messages(&problem, "source_query")[0].contains("content.mood_text"), "{problem}");
+    let right = pipeline("select id, case mood when 'a' then 'good' else 'bad' end as mood from content.moods");
+    expect(api.post("/pipelines").json(&right), StatusCode::CREATED).await;
+}

@@ -295,3 +295,35 @@ async fn a_row_of_a_long_reader_that_prepared_its_transaction_is_read_once_that_
     world.succeeds(pipeline).await;
     world.assert_same(BY_TIME.query, "analytics.log").await;
 }
+
+/// A table that was built anew and renamed is another relation of the same name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_of_a_table_that_took_the_place_of_another_is_waited_for() {
+    let world = World::with_worker().await;
+    world.sql("create table content.n (id int primary key, modified bigint not null, name text)").await;
+    world.sql("insert into content.n values (1, 1, 'a')").await;
+    world.target("n", "id int, modified bigint, name text", &["id"]).await;
+    let query = "select id, modified, name from content.n";
+    let pipeline = world.pipeline(&crate::support::draft("n", Mode::Incremental, query, "analytics.n", 10)).await;
+    world.succeeds(pipeline).await;
+    world
+        .sql(
+            "begin; create table content.n2 (like content.n including all); insert into content.n2 table content.n;
+             drop table content.n; alter table content.n2 rename to n; grant select on content.n to vitrina_query; commit",
+        )
+        .await;
+    let strangers = world.strangers(2);
+    let mut late = strangers.begin().await.unwrap();
+    execute(&mut late, "insert into content.n values (5, 5, 'late')").await;
+    execute(&mut *strangers.acquire().await.unwrap(), "insert into content.n values (10, 10, 'early')").await;
+    let run = world.run(pipeline).await;
+    crate::support::eventually("a run that waits", || async {
+        let waits = "select count(*) from apalis.jobs where status in ('Queued', 'Running', 'Pending')";
+        (world.number(waits).await > 0).then_some(())
+    })
+    .await;
+    late.commit().await.unwrap();
+    world.succeeded(run).await;
+    world.succeeds(pipeline).await;
+    world.assert_same(query, "analytics.n").await;
+}

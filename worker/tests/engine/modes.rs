@@ -440,3 +440,26 @@ async fn run_again_repeats_a_run_from_where_it_began() {
     assert_eq!((again.status, again.rows_read, again.rows_written), (RunStatus::Success, 100, 50));
     world.assert_same(ITEMS, "analytics.item").await;
 }
+
+/// What was found out about a source holds for some seconds; meanwhile its columns may have changed their places.
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_are_bound_by_name_though_the_table_has_changed_since_it_was_looked_at() {
+    let world = World::with_worker().await;
+    world.sql("create table content.s (id int primary key, a text, b text)").await;
+    world.sql("insert into content.s select n, 'a' || n, 'b' || n from generate_series(1, 50) n").await;
+    world.target("s", "id int, a text, b text", &["id"]).await;
+    let pipeline = world.pipeline(&draft("s", Mode::Full, "select * from content.s", "analytics.s", 20)).await;
+    world.succeeds(pipeline).await;
+    world
+        .sql(
+            "begin; alter table content.s add a2 text; update content.s set a2 = a || '!'; alter table content.s drop a;
+             alter table content.s rename a2 to a; alter table content.s add c text default 'new'; commit",
+        )
+        .await;
+    world.succeeds(pipeline).await;
+    world.assert_same("select id, a, b from content.s", "analytics.s").await;
+    // A type that has changed is looked at again.
+    world.sql("alter table content.s alter b type varchar(40)").await;
+    world.succeeds(pipeline).await;
+    world.assert_same("select id, a, b from content.s", "analytics.s").await;
+}
