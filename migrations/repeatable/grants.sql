@@ -35,7 +35,7 @@ begin
     for bound in
         select *
         from (values ('statement_timeout', '10min'), ('work_mem', '32MB'), ('temp_file_limit', '10GB'),
-                      ('search_path', 'pg_catalog, pg_temp')) as b (name, value)
+                      ('search_path', 'pg_catalog, apalis, pg_temp')) as b (name, value)
         where not exists (
             select from pg_db_role_setting s, unnest(s.setconfig) as entry
             where s.setrole = 'vitrina_app'::regrole and starts_with(entry, b.name || '=')

@@ -69,8 +69,9 @@ async fn still_there(connection: &mut PgConnection, idle_for: Duration) -> sqlx:
 pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions {
     // A statement may hold values of rows: what is worth a line is logged by us.
     options.disable_statement_logging().application_name(application).options([
-        // Whatever others have put into `public`, a schema of the account's name or the session, names mean the server's own.
-        ("search_path", "pg_catalog,pg_temp"),
+        // Whatever others have put into `public`, a schema of the account's name or the session, names mean the server's own,
+        // and those of the queue, which looks for a type of its own.
+        ("search_path", "pg_catalog,apalis,pg_temp"),
         ("timezone", "UTC"),
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),

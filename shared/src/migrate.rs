@@ -2,7 +2,7 @@
 
 use apalis_postgres::PostgresStorage;
 use sqlx::{
-    Connection, PgConnection, PgPool,
+    AssertSqlSafe, Connection, PgConnection, PgPool,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -12,6 +12,11 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
 
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
+
+/// The schema of the extension that the queue needs, quoted, where that is not the queue's own.
+const HSTORE_ELSEWHERE: &str =
+    "select format('%I', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+    where e.extname = 'hstore' and n.nspname <> 'apalis'";
 
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
@@ -80,14 +85,25 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     Ok(())
 }
 
-/// Makes the queue's own tables. Its migrations do not say where an extension and a function of theirs go: into its schema.
+/// Makes the queue's own tables. Its migrations do not say where extensions and a function of theirs go: into its schema. A
+/// database may have the extension already, elsewhere; then the type gets its name in the queue's schema too.
 async fn set_up_queue(db: &PgPool) -> Result<(), MigrateError> {
-    let session =
-        PgConnectOptions::clone(&db.connect_options()).options([("search_path", "apalis,pg_catalog,pg_temp")]);
+    let elsewhere: Option<String> = sqlx::query_scalar(HSTORE_ELSEWHERE).fetch_optional(db).await?;
+    let after = elsewhere.as_ref().map(|schema| format!(",{schema}")).unwrap_or_default();
+    let path = format!("apalis,pg_catalog{after},pg_temp");
+    let session = PgConnectOptions::clone(&db.connect_options()).options([("search_path", path)]);
     let pool = PgPoolOptions::new().max_connections(2).connect_lazy_with(session);
     let made = PostgresStorage::setup(&pool).await;
     pool.close().await;
-    made.map_err(|error| MigrateError::Queue(error.to_string()))
+    made.map_err(|error| MigrateError::Queue(error.to_string()))?;
+    if let Some(schema) = elsewhere {
+        let named: bool = sqlx::query_scalar("select to_regtype('apalis.hstore') is not null").fetch_one(db).await?;
+        if !named {
+            let domain = format!("create domain apalis.hstore as {schema}.hstore");
+            sqlx::raw_sql(AssertSqlSafe(domain)).execute(db).await?;
+        }
+    }
+    Ok(())
 }
 
 /// How a database stands beside this program.

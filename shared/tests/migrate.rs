@@ -108,6 +108,23 @@ async fn what_is_missing_is_counted() {
     assert_eq!(migrate::pending(&mut missing_none).await.unwrap(), 0);
 }
 
+/// The queue names a type of an extension without its schema.
+#[tokio::test]
+async fn a_database_that_has_the_queues_extension_elsewhere_can_be_migrated_and_queues_jobs() {
+    let db = empty().await;
+    sqlx::raw_sql("create extension hstore schema public").execute(db.admin()).await.unwrap();
+    for _ in 0..2 {
+        migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    }
+    let mut tx = db.pool().begin().await.unwrap();
+    let metadata = vec![sqlx::postgres::types::PgHstore::default()];
+    let queued =
+        "insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, metadata)
+                  select 'x', 'vitrina:batches', ''::bytea, 'Pending', 0, 1, now(), 0, unnest($1::hstore[])";
+    let done = sqlx::query(queued).bind(metadata).execute(&mut *tx).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+}
+
 // --- rights
 
 const SOURCES: &str = "
