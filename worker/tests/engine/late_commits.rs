@@ -315,7 +315,7 @@ async fn a_writer_of_a_table_that_took_the_place_of_another_is_waited_for() {
     let strangers = world.strangers(2);
     let mut late = strangers.begin().await.unwrap();
     execute(&mut late, "insert into content.n values (5, 5, 'late')").await;
-    execute(&mut *strangers.acquire().await.unwrap(), "insert into content.n values (10, 10, 'early')").await;
+    execute(&mut strangers.acquire().await.unwrap(), "insert into content.n values (10, 10, 'early')").await;
     let run = world.run(pipeline).await;
     crate::support::eventually("a run that waits", || async {
         let waits = "select count(*) from apalis.jobs where status in ('Queued', 'Running', 'Pending')";
