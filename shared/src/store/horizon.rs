@@ -134,8 +134,11 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
     let writers = sqlx::query_scalar!(
         r#"
         with recursive base as (
-            -- By name: the table may be another one than a moment ago.
-            select t::regclass::oid as relation from unnest($1::text[]) t
+            -- By name: the table may be another one than a moment ago. Not by a cast, which asks for rights on the schema.
+            select c.oid as relation
+            from unnest($1::text[]) t
+            join pg_namespace n on n.nspname = (parse_ident(t))[1]
+            join pg_class c on c.relnamespace = n.oid and c.relname = (parse_ident(t))[2]
             union
             -- A view reads tables, a partitioned table has parts.
             select coalesce(d.refobjid, i.inhrelid)
