@@ -15,8 +15,8 @@ async fn a_worker_waits_for_the_migrations_that_it_needs_and_then_works() {
     world.items(1, 10).await;
     let pipeline = world.pipeline(&items("items", Mode::Full, 5)).await;
     let run = world.run(pipeline).await;
-    world.sql("create table newest as select * from etl._sqlx_migrations order by version desc limit 1").await;
-    world.sql("delete from etl._sqlx_migrations where version = (select version from newest)").await;
+    world.sql("create table public.newest as select * from etl._sqlx_migrations order by version desc limit 1").await;
+    world.sql("delete from etl._sqlx_migrations where version = (select version from public.newest)").await;
 
     world.start_worker(&[]);
     let first = eventually("the worker's question", || world.text(ASKED)).await;
@@ -28,6 +28,6 @@ async fn a_worker_waits_for_the_migrations_that_it_needs_and_then_works() {
     assert_eq!(world.find(run).await.status, RunStatus::Queued);
     assert_eq!(world.number("select count(*) from apalis.workers").await, 0, "it takes no part yet");
 
-    world.sql("insert into etl._sqlx_migrations select * from newest").await;
+    world.sql("insert into etl._sqlx_migrations select * from public.newest").await;
     world.succeeded(run).await;
 }
