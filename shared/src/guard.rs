@@ -42,7 +42,7 @@ pub use placeholders::{ParameterTypes, Placeholder};
 pub const QUERY_ROLE: &str = "vitrina_query";
 
 /// Longer queries are refused unread.
-pub const MAX_QUERY_BYTES: usize = 64 * 1024;
+pub use crate::domain::bounds::MAX_QUERY_BYTES;
 
 /// The schemas that queries may read from, compared exactly as PostgreSQL stores their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
