@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use salvo::{
     Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait,
-    http::{HeaderName, HeaderValue, header, uri::Authority},
+    http::{HeaderValue, uri::Authority},
 };
 use vitrina_shared::local_request::{ForeignRequest, Provenance};
 
 use crate::{app::App, problem::ApiError};
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Refuses what another website sent, on every path and with every method.
 pub struct LocalOnly(pub Arc<App>);
@@ -34,12 +32,6 @@ impl Handler for LocalOnly {
 }
 
 fn check(req: &Request) -> Result<(), ForeignRequest> {
-    let values = |name: HeaderName| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
-    let provenance = Provenance {
-        authority: req.uri().authority().map(Authority::as_str),
-        host: values(header::HOST),
-        origin: values(header::ORIGIN),
-        site: values(SEC_FETCH_SITE),
-    };
-    provenance.check()
+    let values = |name: &'static str| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    Provenance::of(req.uri().authority().map(Authority::as_str), values).check()
 }
