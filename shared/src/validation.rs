@@ -14,7 +14,7 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{PipelineDraft, Problem, SourceColumn, TargetName},
-    guard::{Describing, GuardError, SourceQuery, SourceSchemas},
+    guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::targets,
 };
 
@@ -28,6 +28,8 @@ pub struct Review {
     pub problems: Vec<Problem>,
     /// The reader's query, where it passed the guard.
     pub reader: Option<Reader>,
+    /// Whether the server did not answer in time, so that the same draft may pass later.
+    pub timed_out: bool,
 }
 
 /// A reader's query that passed the guard.
@@ -64,7 +66,7 @@ pub async fn review(
     problems.extend(unlisted(&mut connection, draft).await?);
     let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
         problems.extend(target::alone(&mut connection, draft).await?);
-        return Ok(Review { problems, reader: None });
+        return Ok(Review { problems, reader: None, timed_out: false });
     };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
@@ -76,12 +78,13 @@ pub async fn review(
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
             problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
-            Ok(Review { problems, reader: Some(reader) })
+            Ok(Review { problems, reader: Some(reader), timed_out: false })
         }
         Err(GuardError::Refused(refusal)) => {
             problems.push(Problem::new(field, refusal.to_string()));
             problems.extend(target::alone(&mut connection, draft).await?);
-            Ok(Review { problems, reader: None })
+            let timed_out = matches!(refusal, Refusal::NotDescribed { .. });
+            Ok(Review { problems, reader: None, timed_out })
         }
         Err(GuardError::Database(error)) => Err(error),
     }

@@ -203,6 +203,8 @@ async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_an
     for applied in ["insert etl._sqlx_migrations", "update etl._sqlx_migrations", "delete etl._sqlx_migrations"] {
         assert!(expected.remove(applied));
     }
+    // Only the log's trigger takes a turn.
+    expected.retain(|right| !right.ends_with(" etl.etl_log_turn"));
     for table in ["apalis.jobs", "apalis.workers"] {
         expected.extend(WRITE.iter().map(|right| format!("{right} {table}")));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
+    domain::{ErrorClass, FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
     guard::{Describing, SourceSchemas},
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
@@ -128,7 +128,8 @@ impl Reviewed {
         let review = validation::review(db, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-            return Err(BatchError::fatal(list.join("; ")));
+            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+            return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
         let mut connection = db.acquire().await?;
