@@ -103,6 +103,8 @@ fn aliases_cannot_make_a_small_file_huge() {
     }
     assert!(problems(&text)[0].contains("more than 100000 values"));
     assert!(problems(&"[".repeat(100))[0].contains("nested more than 32 times"));
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a, ".repeat(3_000));
+    assert!(problems(&long)[0].contains("more than 16 MiB"), "{:?}", problems(&long)[0].len());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod errors;
 mod interleavings;
 mod late_commits;
 mod modes;
+mod names;
 mod reconcile;
 mod recovery;
 mod replay;
