@@ -90,7 +90,7 @@ async fn by_clock(
     let after = run.checkpoint_from.as_ref().and_then(|checkpoint| {
         let key = checkpoint.key.as_str();
         let lookback = Some(TimeDelta::seconds(plan.lookback_seconds.into())).filter(|seconds| !seconds.is_zero());
-        let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds + MICROSECOND));
+        let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
         // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
         let is_current = horizon.checkpoint.as_deref() == Some(key);
         let unsettled = is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last)).flatten();
