@@ -296,11 +296,15 @@ begin
 
     -- A page of NULL keys is before every key: there is no checkpoint yet.
     if run.mode = 'incremental' and page.last[1] is not null then
-        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
-        values (run.pipeline_id, page.last[1], page.last[2], batch_run, batch_number)
+        -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken. A
+        -- run during which others rested says at its end that there was none (`store::at_once`).
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
+        values (run.pipeline_id, page.last[1], page.last[2], batch_run, batch_number,
+                range.horizon - interval '1 second', range.server)
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
-            run_id = excluded.run_id, batch = excluded.batch, updated_at = now();
+            run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
+            horizon = excluded.horizon, server = excluded.server;
     end if;
 
     -- What follows the last batch commits right after it, and waits for the disk for both.

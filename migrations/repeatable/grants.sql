@@ -96,7 +96,7 @@ grant select, insert, update, delete on all tables in schema etl to vitrina_app;
 grant usage on all sequences in schema etl to vitrina_app;
 -- The log is append-only for the services too, and what was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
-revoke insert, update, delete on etl._sqlx_migrations, etl.other_transactions from vitrina_app;
+revoke insert, update, delete on etl._sqlx_migrations, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
 
 grant usage on schema apalis to vitrina_app;

@@ -4,6 +4,7 @@
 
 mod creation;
 mod index;
+mod late;
 mod plan;
 mod query;
 mod target;
@@ -41,6 +42,8 @@ pub struct Reader {
     pub columns: Vec<SourceColumn>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
+    /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
+    pub origins: Vec<(u32, i16)>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
@@ -77,6 +80,7 @@ pub async fn review(
             }
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
+            problems.extend(late::problems(&mut connection, draft, &reader, field).await?);
             problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
             Ok(Review { problems, reader: Some(reader), timed_out: false })
         }

@@ -209,7 +209,7 @@ async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_an
         expected.extend(WRITE.iter().map(|right| format!("{right} {table}")));
     }
     expected.insert("select apalis._sqlx_migrations".to_owned());
-    expected.insert("select etl.other_transactions".to_owned());
+    expected.extend(["other_sessions", "other_transactions"].map(|view| format!("select etl.{view}")));
     assert_eq!(rights(&db, "vitrina_app").await, expected);
 }
 

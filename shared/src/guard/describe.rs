@@ -40,6 +40,8 @@ pub struct Description {
     pub columns: Vec<SourceColumn>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
+    /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
+    pub origins: Vec<(u32, i16)>,
 }
 
 /// Asks the server what `query` returns and what it does. `walk` names the key and the id that its placeholders are about.
@@ -74,7 +76,7 @@ pub async fn describe(
         column.nullable = nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
     }
     tx.rollback().await?;
-    Ok(Description { columns, relations: judged.relations })
+    Ok(Description { columns, relations: judged.relations, origins: judged.origins })
 }
 
 /// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.

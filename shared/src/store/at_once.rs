@@ -33,7 +33,8 @@ pub(crate) async fn begin(
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after)
+            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after),
+                horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12)
             from run
             where g.run_id = run.id
         ),
@@ -55,6 +56,8 @@ pub(crate) async fn begin(
         transition.correlation_id,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
     )
     .execute(connection)
     .await?;
@@ -68,12 +71,10 @@ pub(crate) struct LastJob<'a> {
     pub id: &'a str,
     /// Who holds it.
     pub worker: &'a str,
-    /// Whether a transaction that is open now and began before the run's bound is in the way.
-    pub by_clock: bool,
 }
 
 /// Ends a run that was walked to its end, with the job of its last batch. Returns what it did if everything was as
-/// expected.
+/// expected. A transaction that is open now, began before the run's bound and is not noted (`etl_rereads`) is not expected.
 pub(crate) async fn finish(
     connection: &mut PgConnection,
     transition: &NewTransition<'_>,
@@ -86,16 +87,17 @@ pub(crate) async fn finish(
             select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
         ),
         walked as materialized (
-            select r.id
+            select r.id, r.requested_at
             from etl.etl_runs r
             join pipeline on pipeline.id = r.pipeline_id
             where r.id = $3 and r.status = 'RUNNING'
               and not exists (select from etl.etl_run_ranges g where g.run_id = $3 and g.finished_at is null)
-              and not ($11 and exists (
+              and not exists (
                   select
                   from etl.other_transactions o
-                  where o.xact_start < (select min(g.upper::timestamptz) from etl.etl_run_ranges g where g.run_id = $3)
-              ))
+                  where o.xact_start < (select min(g.horizon) from etl.etl_run_ranges g where g.run_id = $3)
+                    and not exists (select from etl.etl_rereads w where w.pipeline_id = $1 and w.from_key = o.xact_start)
+              )
             for no key update of r
         ),
         job as (
@@ -103,7 +105,18 @@ pub(crate) async fn finish(
             set status = 'Done', done_at = now()
             from walked
             where j.id = $9 and j.lock_by = $10 and j.status in ('Queued', 'Running')
-            returning walked.id as run_id
+            returning walked.id as run_id, walked.requested_at
+        ),
+        -- Nobody else has done anything since the run was requested: no start was published late.
+        calm as (
+            update etl.etl_state s
+            set horizon = g.horizon
+            from job
+            join etl.etl_run_ranges g on g.run_id = job.run_id and g.horizon is not null
+            where s.pipeline_id = $1 and s.run_id = job.run_id
+              and not exists (
+                  select from etl.other_sessions o
+                  where o.state_change is null or o.state_change >= least(job.requested_at, g.horizon))
         ),
         run as (
             update etl.etl_runs r
@@ -135,7 +148,6 @@ pub(crate) async fn finish(
         transition.correlation_id,
         job.id,
         job.worker,
-        job.by_clock,
     )
     .fetch_optional(connection)
     .await

@@ -434,13 +434,16 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
             returning r.id
         )
         update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after)
+        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after),
+            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
         from run
         where g.run_id = run.id
         "#,
         id as RunId,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
     )
     .execute(tx)
     .await?;
@@ -454,6 +457,10 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+    /// The time behind the bound, where keys come from the clock.
+    pub horizon: Option<DateTime<Utc>>,
+    /// The server whose clock that is.
+    pub server: Option<String>,
     /// What was owed and is read now, and what is owed from now on.
     pub debts: Debts,
 }
@@ -461,12 +468,12 @@ pub struct Start {
 /// How a run's start changes what its pipeline must read again.
 #[derive(Debug, Default, PartialEq)]
 pub struct Debts {
-    /// Nothing of what was owed is owed any more.
-    pub settled: bool,
+    /// Transactions that nothing is owed for any more.
+    pub settled: Vec<String>,
     /// The pipeline's checkpoint moves back to here.
     pub rewind: Option<Checkpoint>,
     /// What must be read again by a later run.
-    pub incurred: Option<Reread>,
+    pub incurred: Vec<Reread>,
 }
 
 /// Notes the estimate of the rows that a run will read.

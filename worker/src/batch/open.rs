@@ -56,7 +56,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         index.prepare().await?;
     }
     let start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &env.clock, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
