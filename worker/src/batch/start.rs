@@ -16,7 +16,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    plan::{Bound, Plan, Settling},
+    plan::{Bound, Leaves, Plan, Settling},
     pushdown::Completion,
 };
 use crate::{error::BatchError, session::Sessions};
@@ -31,15 +31,37 @@ pub(super) async fn find(sessions: &Sessions, run: &OpenRun, plan: &Plan) -> Res
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;
     }
-    let mut start = match plan.bound {
+    let mut start = match plan.settles_by() {
         Bound::None => Start::default(),
         Bound::Clock => by_clock(&mut connection, run, plan).await?,
         Bound::Writers => by_writers(&mut connection, run.id, plan).await?,
     };
+    if let Some(leaves) = &plan.leaves {
+        from_the_beginning(&mut connection, run.id, leaves, &mut start).await?;
+    }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);
     }
     Ok(start)
+}
+
+/// A full run of an incremental pipeline reads everything, and notes before its first page up to where everything is settled.
+/// What the pipeline owes stays owed: the run may fail, and whatever follows it must read that then.
+async fn from_the_beginning(
+    connection: &mut PgConnection,
+    run: RunId,
+    leaves: &Leaves,
+    start: &mut Start,
+) -> Result<(), BatchError> {
+    start.after = None;
+    (start.debts.settled, start.debts.rewind) = (false, None);
+    let (Some(query), Some(upper)) = (&leaves.last_settled, &start.upper) else { return Ok(()) };
+    let mut tx = backends::begin(connection, run.0, "begin read only").await?;
+    let found = pages::read_below(&mut tx, query, upper, leaves.bound == Bound::Clock).await?;
+    tx.rollback().await?;
+    let mut values = found.map(|found| found.0.into_iter()).into_iter().flatten();
+    start.leaves = values.next().flatten().map(|key| Checkpoint { key, id: values.next().flatten() });
+    Ok(())
 }
 
 /// Before the first NULL key, and after those where the run would have begun.
@@ -81,7 +103,8 @@ async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> 
         }
     }
     debts.incurred = horizon.passed.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest });
-    Ok(Start { upper: Some(horizon.upper_text), after: after.map(|key| Position(vec![Some(text(key)), None])), debts })
+    let after = after.map(|key| Position(vec![Some(text(key)), None]));
+    Ok(Start { upper: Some(horizon.upper_text), after, debts, leaves: None })
 }
 
 /// Every key that was given out until now is settled once those who are writing now have ended.

@@ -4,11 +4,14 @@
 mod bounds;
 mod control;
 mod errors;
+mod full_runs;
 mod interleavings;
 mod late_commits;
 mod modes;
+mod one_target;
 mod reconcile;
 mod recovery;
+mod removal;
 mod replay;
 mod reports;
 mod streams;
