@@ -13,7 +13,8 @@ pub struct MaxRemovedValue(pub MaxRemoved);
 
 fn schema() -> RefOr<Schema> {
     let rows = Object::with_type(BasicType::Integer).minimum(0).description("That many rows");
-    let share = Object::with_type(BasicType::Number).description("A share of the rows, between 0 and 1");
+    let share = Object::with_type(BasicType::Number).exclusive_minimum(0).exclusive_maximum(1);
+    let share = share.description("A share of the rows, between 0 and 1");
     let percent = Object::with_type(BasicType::String).pattern(PERCENT).description("A percentage of the rows");
     Schema::from(OneOf::new().item(rows).item(share).item(percent)).into()
 }

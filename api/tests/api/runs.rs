@@ -42,6 +42,7 @@ async fn a_run_has_every_field_of_the_contract() {
         "rows_read",
         "rows_written",
         "rows_rejected",
+        "rows_removed",
         "batches",
         "attempts",
         "error",

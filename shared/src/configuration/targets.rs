@@ -66,7 +66,10 @@ pub async fn try_target(
 ) -> Result<Allowed, AllowError> {
     let name = parse(wanted)?;
     let mut connection = db.acquire().await?;
-    lost(&mut connection, wanted, &name).await?;
+    let is_lost = lost(&mut connection, wanted, &name).await?.is_some();
+    if !is_lost && targets::find(&mut connection, wanted.target).await?.is_some() {
+        return Err(AllowError::Taken(wanted.target.to_owned()));
+    }
     let ddl = match new_mart(&mut connection, describing, wanted, &name, schemas).await? {
         Some(mart) => Some(marts::ddl(&mut connection, &mart).await?),
         None => {
@@ -118,15 +121,11 @@ async fn lost(
     wanted: &WantedTarget<'_>,
     name: &TargetName,
 ) -> Result<Option<Target>, AllowError> {
-    let Some(entry) = targets::find(connection, wanted.target).await? else { return Ok(None) };
-    let gone = match name {
-        TargetName::Mart(table) => targets::columns(connection, table).await?.is_empty(),
-        TargetName::Index(_) => false,
-    };
-    if gone && wanted.create_from.is_some() && entry.key == wanted.key {
-        return Ok(Some(entry));
+    let TargetName::Mart(table) = name else { return Ok(None) };
+    if wanted.create_from.is_none() || !targets::columns(connection, table).await?.is_empty() {
+        return Ok(None);
     }
-    Err(AllowError::Taken(wanted.target.to_owned()))
+    Ok(targets::find(connection, wanted.target).await?.filter(|entry| entry.key == wanted.key))
 }
 
 /// Forgets the checkpoints of all pipelines that write a target: an empty table has none of the rows up to them.
