@@ -5,13 +5,13 @@
 //! it was expected: `for no key update` waits for whoever was faster, and looks at the row once more. What is saved are
 //! round trips, a third of what a run without news costs.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
 use super::{
     runs::{Start, Sum},
     transitions::NewTransition,
 };
-use crate::domain::{PipelineId, Position, RunId, Status};
+use crate::domain::{Checkpoint, PipelineId, Position, RunId, Status};
 
 /// Begins a queued run, as `runs::begin` and `transitions::write` do. Whether everything was as expected.
 pub(crate) async fn begin(
@@ -26,7 +26,7 @@ pub(crate) async fn begin(
         ),
         run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(r.started_at, now())
+            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13)
             from pipeline
             where r.id = $3 and r.pipeline_id = pipeline.id and r.status = 'QUEUED'
             returning r.id
@@ -58,6 +58,7 @@ pub(crate) async fn begin(
         start.after.as_ref() as Option<&Position>,
         start.horizon,
         start.server,
+        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
     )
     .execute(connection)
     .await?;

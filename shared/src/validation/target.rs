@@ -29,7 +29,9 @@ pub async fn problems(
     let columns = targets::columns(connection, table).await?;
     if columns.is_empty() {
         problems
-            .push(Problem::new("target", format!("there is no table `{target}`: create it first, or have it created")));
+            .push(Problem::new("target", format!(
+                "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
+            )));
     } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
         problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
     } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {

@@ -47,7 +47,8 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
                     env.keep_review(inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let of = (run.id, run.mode);
+            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }

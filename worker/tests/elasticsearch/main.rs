@@ -8,6 +8,7 @@ mod connection;
 mod disasters;
 mod faults;
 mod films;
+mod full_runs;
 mod gate;
 mod indexes;
 mod late;
