@@ -182,8 +182,8 @@ impl Page<'_> {
         let value = |(offset, column): (usize, &WalkColumn)| format!("($5)[{}]::{}", place + offset, column.type_name);
         let values: Vec<_> = self.walk.iter().enumerate().map(value).collect();
         let after = format!("({}) > ({})", names.join(", "), values.join(", "));
-        match (self.inputs.mode, names.as_slice(), values.as_slice()) {
-            (Mode::Incremental, [key, _], [first, _]) => {
+        match (self.bound, names.as_slice(), values.as_slice()) {
+            (Bound::Clock | Bound::Day | Bound::Writers, [key, _], [first, _]) => {
                 format!("case when ($5)[{}] is null then {key} >= {first} else {after} end", place + 1)
             }
             _ => after,
