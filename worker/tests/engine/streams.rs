@@ -1,10 +1,13 @@
 //! Rows that pass through the worker: transforms, and rows that the target refuses.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, Task, TaskKind};
+use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
+    domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, Task, TaskKind},
+};
 
 use crate::{
-    support::{ITEMS, World, draft, eventually, items},
+    support::{ITEMS, TESTER, World, draft, eventually, items},
     types,
 };
 
@@ -172,4 +175,23 @@ async fn a_streamed_run_survives_the_loss_of_its_connections() {
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.rows_written, run.batches), (3000, 3000, 61));
     world.assert_same("select id, repeat('*', length(name)), modified from content.item", "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_options_of_a_transform_count_from_the_next_run_on() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world.target("labels", "id bigint, label text, caption text", &["id"]).await;
+    let renamed = |to: &str| {
+        let plain = draft("labels", Mode::Full, "select id, name from content.item", "analytics.labels", 7);
+        with_transform(plain, "rename", json!({"columns": {"name": to}}))
+    };
+    let pipeline = world.pipeline(&renamed("label")).await;
+    world.succeeds(pipeline).await;
+    // At once: whatever was found out about the pipeline is a moment old.
+    let version = world.show(pipeline).await.version;
+    let keep = OnCheckpoint::Keep;
+    configuration::change(world.db.pool(), pipeline, version, &renamed("caption"), keep, TESTER).await.unwrap();
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
+    world.assert_same("select id, name, name from content.item", "analytics.labels").await;
 }
