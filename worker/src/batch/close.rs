@@ -94,7 +94,12 @@ async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) ->
 async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
     match &plan.completion {
         Some(Completion::Sweep { count, delete }) => sweep(tx, job, count.as_deref(), delete).await,
-        Some(Completion::Swap { gathering, replace }) => swap(tx, &gathering.table, replace).await,
+        Some(Completion::Swap { gathering, make_room, replace }) => {
+            for removal in make_room {
+                pages::execute(tx, removal, &[]).await?;
+            }
+            swap(tx, &gathering.table, replace).await
+        }
         None => Ok(0),
     }
 }

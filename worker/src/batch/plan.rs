@@ -7,13 +7,15 @@ use tokio::sync::OnceCell;
 use vitrina_shared::{
     domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
     guard::{Describing, SourceSchemas},
-    store::targets::{self, TargetColumn},
+    store::targets::{self, TargetColumn, UniqueIndex},
     validation::{self, Reader},
 };
 
 use super::{
+    confined::of_any_length,
     pushdown::{Completion, Page},
     stream::{Sink, Stream},
+    streaming::RowForm,
 };
 use crate::{
     elasticsearch::{Client, Index, SinkError},
@@ -49,7 +51,7 @@ pub struct Settling {
 pub struct WalkColumn {
     /// Its name in the query.
     pub name: String,
-    /// Its type as SQL writes it.
+    /// Its type as a cast writes it, of any length.
     pub type_name: String,
     /// Whether it may be NULL, where that is known.
     pub nullable: Option<bool>,
@@ -112,7 +114,7 @@ pub struct Reviewed {
 #[derive(Debug)]
 enum Destination {
     /// A table of `analytics` with its columns.
-    Mart { table: String, columns: Vec<TargetColumn> },
+    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex> },
     /// An index; what is there is asked of Elasticsearch when a run begins.
     Index { name: String, options: IndexOptions },
 }
@@ -139,7 +141,9 @@ impl Reviewed {
         let destination = match target {
             TargetName::Mart(table) => {
                 let columns = targets::columns(&mut connection, &table).await?;
-                Destination::Mart { table, columns }
+                let unique =
+                    targets::other_unique(&mut connection, &table, &entry.key, &reader.arriving_names()).await?;
+                Destination::Mart { table, columns, unique }
             }
             TargetName::Index(name) => {
                 let options = IndexOptions::parse(&entry.options).map_err(|problems| {
@@ -179,9 +183,9 @@ impl Plan {
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
-        let (table, columns): (&str, &[TargetColumn]) = match destination {
-            Destination::Mart { table, columns } => (table, columns),
-            Destination::Index { .. } => ("", &[]),
+        let (table, columns, unique): (&str, &[TargetColumn], &[UniqueIndex]) = match destination {
+            Destination::Mart { table, columns, unique } => (table, columns, unique),
+            Destination::Index { .. } => ("", &[], &[]),
         };
         let index = match destination {
             Destination::Mart { .. } => None,
@@ -196,10 +200,10 @@ impl Plan {
         };
         let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
         let bound = bound(inputs.mode, &walk);
-        let swaps = inputs.mode == Mode::Full && inputs.options.full_strategy == Some(FullStrategy::Swap);
+        let swaps = inputs.mode == Mode::Full && index.is_none() && swaps(inputs, unique);
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
-        let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
+        let page = Page { inputs, reader, table, key, columns, unique, walk: &walk, bound, gathered_in };
         Ok(Self {
             pipeline: inputs.name.clone(),
             relations: reader.relations.iter().cloned().collect(),
@@ -220,8 +224,8 @@ impl Plan {
 
 fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
-    let stream = |sink| Stream {
-        read: page.read(max_row_bytes),
+    let stream = |sink, form| Stream {
+        read: page.read(max_row_bytes, form),
         max_row_bytes,
         transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
@@ -229,9 +233,9 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_
         sink,
     };
     if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(Arc::new(index))));
+        return Route::Stream(stream(Sink::Index(Arc::new(index)), RowForm::Document));
     }
-    let stream = || stream(Sink::Postgres(page.merge()));
+    let stream = || stream(Sink::Postgres(page.merge()), RowForm::ReadBack);
     if inputs.tasks.len() > 1 {
         return Route::Stream(stream());
     }
@@ -243,9 +247,18 @@ pub fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
+/// Whether a full run gathers its rows and replaces the target's at once. Where something besides the key is unique it has to:
+/// a page that gives such a value to another row would be refused while the old row is still there.
+fn swaps(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> bool {
+    match inputs.options.full_strategy {
+        Some(strategy) => strategy == FullStrategy::Swap,
+        None => !unique.is_empty() && inputs.options.rejects_allowed().is_none(),
+    }
+}
+
 fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
     let column = columns.iter().find(|column| column.name == name)?;
-    Some(WalkColumn { name: name.to_owned(), type_name: column.type_name.clone(), nullable: column.nullable })
+    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(&column.type_name), nullable: column.nullable })
 }
 
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {

@@ -6,6 +6,7 @@
 
 mod connection;
 mod disasters;
+mod every_type;
 mod faults;
 mod films;
 mod gate;
@@ -16,6 +17,9 @@ mod pipelines;
 mod proxy;
 mod rebuilds;
 mod reconcile;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/samples.rs"]
+mod samples;
 mod support;
 mod values;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

@@ -4,13 +4,16 @@
 mod bounds;
 mod control;
 mod errors;
+mod every_type;
 mod interleavings;
+mod keys;
 mod late_commits;
 mod modes;
 mod reconcile;
 mod recovery;
 mod replay;
 mod reports;
+mod samples;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 mod support;
