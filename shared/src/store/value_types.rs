@@ -78,7 +78,8 @@ pub(crate) fn leaves(start: &str) -> String {
                        when t.oid = 'numeric'::regtype and p.modifier >= 0 then 'equality'
                        when p.suffix = '' and not p.bound and t.oid = 'numeric'::regtype then 'scale'
                        when t.oid = 'character'::regtype and p.modifier >= 0 and coalesce(c.collisdeterministic, true) then 'equality'
-                       when (t.typtype = 'e' or t.oid = any ({TOLD_APART})) and coalesce(c.collisdeterministic, true) then 'equality'
+                       -- The operators of enums do not take domains.
+                       when (t.typtype = 'e' and not p.domain or t.oid = any ({TOLD_APART})) and coalesce(c.collisdeterministic, true) then 'equality'
                        else 'image'
                    end as identity
             from part p

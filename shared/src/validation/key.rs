@@ -8,7 +8,7 @@ use crate::{
 
 use super::Reader;
 
-/// Types of the server's own whose order, equality and text agree. Arrays and ranges of them, enums and domains do too.
+/// Types of the server's own whose order, equality and text agree. Arrays and ranges of them, domains over them and enums do too.
 const KEY_TYPES: &[&str] = &[
     "smallint",
     "integer",
@@ -53,7 +53,7 @@ pub(super) fn problems(
     for name in key {
         let Some((column, value)) = find(reader, name) else { continue };
         let own = mart.and_then(|(columns, target)| Some((columns.iter().find(|own| &own.name == name)?, target)));
-        messages.extend(type_problem(column, value).or_else(|| own_problem(column, own?)));
+        messages.extend(type_problem(column, value).or_else(|| own_problem(column, value, own?)));
     }
     let walk = [&draft.incremental_key, &draft.incremental_id_key];
     let walk = walk.into_iter().flatten().filter(|name| draft.mode == Mode::Incremental && !key.contains(name));
@@ -68,7 +68,9 @@ fn find<'r>(reader: &'r Reader, name: &str) -> Option<(&'r SourceColumn, &'r Val
 }
 
 fn type_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
-    if !value.is_enum && !KEY_TYPES.contains(&value.leaf.as_str()) {
+    // The operators of enums do not take domains.
+    let enumerated = value.is_enum && value.resolved.is_none();
+    if !enumerated && !KEY_TYPES.contains(&value.leaf.as_str()) {
         return Some(format!(
             "column `{}` is part of the target's key and of type {}, by which rows are not reliably ordered and told apart: \
              cast it in the query, for instance to text",
@@ -89,12 +91,18 @@ fn collation_problem(column: &SourceColumn, value: &ValueType) -> Option<String>
 }
 
 /// Where the mart would store two keys as one.
-fn own_problem(column: &SourceColumn, (own, target): (&TargetColumn, &str)) -> Option<String> {
+fn own_problem(column: &SourceColumn, value: &ValueType, (own, target): (&TargetColumn, &str)) -> Option<String> {
     if !own.deterministic {
         return Some(format!(
             "the key column `{}` of `{target}` has a collation that takes different texts for equal, so that one row would \
              replace another: give it another collation, for instance \"C\"",
             own.name
+        ));
+    }
+    if value.is_enum && own.plain_type == column.plain_type() && own.type_oid != column.type_oid {
+        return Some(format!(
+            "the key column `{}` of `{target}` is a domain over an enum, which PostgreSQL does not compare: make it {}",
+            own.name, own.plain_type
         ));
     }
     (!keeps_apart(column.plain_type(), &own.plain_type)).then(|| {

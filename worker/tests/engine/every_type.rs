@@ -67,8 +67,9 @@ async fn column(world: &World, sample: &Sample) {
     let columns = format!("id integer, v {0}, l {0}[], d content.d_{slug}, note text", sample.type_name);
     world.target(&format!("c_{slug}"), &columns, &["id"]).await;
     let query = format!("select id, v, l, d, note from content.c_{slug}");
-    let source = format!("select id, v::text, l::text, d::text from content.c_{slug}");
-    let mart = format!("(select id, v::text, l::text, d::text from analytics.c_{slug}) as w");
+    let texts = r#"id, v::text collate "C", l::text collate "C", d::text collate "C""#;
+    let source = format!("select {texts} from content.c_{slug}");
+    let mart = format!("(select {texts} from analytics.c_{slug}) as w");
     let rows = i64::try_from(sample.values.len()).unwrap() + 1;
     for pushed_down in [true, false] {
         let name = format!("c_{slug}_{}", if pushed_down { "pushdown" } else { "transform" });
@@ -182,7 +183,10 @@ async fn every_type_is_a_key_by_which_no_row_is_skipped_or_is_refused_with_a_sen
             assert!(refused.contains("domain"), "{}: a domain over what can be no key", sample.type_name);
         } else {
             assert!(!NO_KEYS.contains(&sample.type_name.as_str()) || sample.values.is_empty(), "{}", sample.type_name);
-            assert_eq!(refused, BTreeSet::new(), "{}", sample.type_name);
+            // The operators of enums do not take domains.
+            let expected =
+                if sample.type_name == "content.mood" { BTreeSet::from(["domain"]) } else { BTreeSet::new() };
+            assert_eq!(refused, expected, "{}", sample.type_name);
         }
     }
 }

@@ -214,7 +214,7 @@ impl Sides<'_> {
                 if identity != Identity::Image && is(HASHED, &pair.1.type_name) {
                     identified(&value, identity)
                 } else {
-                    vec![format!("{value}::text")]
+                    vec![format!("{value}::text collate \"C\"")]
                 }
             })
             .collect();

@@ -148,7 +148,10 @@ impl Sides<'_> {
             .iter()
             .enumerate()
             .map(|(place, (_, own))| {
-                let (source, target) = (format!("s.v{place}::{}::text", own.type_name), format!("t.v{place}::text"));
+                let (source, target) = (
+                    format!("s.v{place}::{}::text collate \"C\"", own.type_name),
+                    format!("t.v{place}::text collate \"C\""),
+                );
                 format!(
                     "case when {source} is distinct from {target} then jsonb_build_object({name}, jsonb_build_object(
                          'source', left({source}, 200), 'target', left({target}, 200))) else '{{}}'::jsonb end",
