@@ -115,11 +115,12 @@ impl RowForm {
     }
 }
 
-/// Whether JSON would change a value: arrays lose their bounds, and what an extension makes JSON of is not read back.
+/// Whether JSON would change a value: arrays lose their bounds, what an extension makes JSON of is not read back, and no domain
+/// is over a type that has no binary form.
 fn as_text(column: &SourceColumn) -> bool {
     let plain = column.plain_type();
     plain.ends_with("[]")
-        || matches!(plain, "record" | "int2vector" | "oidvector")
+        || matches!(plain, "record" | "int2vector" | "oidvector" | "aclitem" | "gtsvector")
         || is_json(plain) && !matches!(plain, "json" | "jsonb")
 }
 

@@ -25,8 +25,8 @@ fn is_taken(value: &str) -> bool {
 /// One table with all of them: a column of each type, one of its arrays and one of a domain over it.
 async fn create_all(world: &World, samples: &[Sample]) {
     let columns = |sample: &Sample| {
-        let (slug, of) = (sample.slug(), &sample.type_name);
-        format!(", v_{slug} {of}, l_{slug} {of}[], d_{slug} content.d_{slug}")
+        let (slug, of, arrays) = (sample.slug(), &sample.type_name, &sample.array_type);
+        format!(", v_{slug} {of}, l_{slug} {arrays}, d_{slug} content.d_{slug}")
     };
     for sample in samples {
         world.sql(&format!("create domain content.d_{} as {}", sample.slug(), sample.type_name)).await;
@@ -90,14 +90,13 @@ async fn key(world: &World, corner: &Corner, sample: &Sample) {
             sample.type_name
         ))
         .await;
-    let draft = draft(&slug, Mode::Full, &format!("select k, note from content.k_{slug}"), &target, 1);
+    let draft = draft(&format!("k_{slug}"), Mode::Full, &format!("select k, note from content.k_{slug}"), &target, 1);
     if let Some(sentence) = refusal(world, &draft).await {
         assert!(sentence.contains("`k`") && sentence.len() > 60, "{}: {sentence}", sample.type_name);
         return;
     }
-    let taken = Sample { type_name: sample.type_name.clone(), values: sample.values };
     let mut rows = 0;
-    for literal in taken.distinct(world).await.iter().filter(|literal| is_taken(literal) && !literal.starts_with("''"))
+    for literal in sample.distinct(world).await.iter().filter(|literal| is_taken(literal) && !literal.starts_with("''"))
     {
         world.sql(&format!("insert into content.k_{slug} values ({literal}, {rows})")).await;
         rows += 1;

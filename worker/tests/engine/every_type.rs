@@ -64,7 +64,8 @@ async fn rotate(world: &World, slug: &str) {
 /// Takes the values of a type to a mart, and each in the place of another.
 async fn column(world: &World, sample: &Sample) {
     let slug = create_values(world, sample).await;
-    let columns = format!("id integer, v {0}, l {0}[], d content.d_{slug}, note text", sample.type_name);
+    let Sample { type_name, array_type, .. } = sample;
+    let columns = format!("id integer, v {type_name}, l {array_type}, d content.d_{slug}, note text");
     world.target(&format!("c_{slug}"), &columns, &["id"]).await;
     let query = format!("select id, v, l, d, note from content.c_{slug}");
     let texts = r#"id, v::text collate "C", l::text collate "C", d::text collate "C""#;

@@ -19,6 +19,8 @@ pub struct Sample {
     pub type_name: String,
     /// None where nobody can make a value of it.
     pub values: &'static [&'static str],
+    /// The type of its arrays; some other where it has none.
+    pub array_type: String,
 }
 
 /// Types that exist for the server's own tables: no value of them can be made from text.
@@ -136,14 +138,18 @@ const MADE: &str = "
 /// A sample of every base type and every range of the server, and of those that the table above has besides.
 pub async fn samples(world: &World) -> Vec<Sample> {
     world.sql(MADE).await;
-    let types = "select format_type(oid, null) from pg_type where typnamespace = 'pg_catalog'::regnamespace
+    let types = "select format_type(oid, null), typarray <> 0 from pg_type where typnamespace = 'pg_catalog'::regnamespace
         and (typtype in ('r', 'm') or typtype = 'b' and not exists (select from pg_type e where e.typarray = pg_type.oid))
         order by 1";
-    let types: Vec<String> = sqlx::query_scalar(types).fetch_all(world.db.admin()).await.unwrap();
+    let types: Vec<(String, bool)> = sqlx::query_as(types).fetch_all(world.db.admin()).await.unwrap();
     let further =
         SAMPLES.iter().map(|(name, _)| *name).filter(|name| name.contains(['.', '(', '[']) || *name == "bpchar");
-    let names = types.into_iter().chain(further.map(str::to_owned));
-    names.map(|type_name| Sample { values: values(&type_name), type_name }).collect()
+    types.into_iter().chain(further.map(|name| (name.to_owned(), true))).map(sample).collect()
+}
+
+fn sample((type_name, has_arrays): (String, bool)) -> Sample {
+    let array_type = if has_arrays { format!("{type_name}[]") } else { "text[]".to_owned() };
+    Sample { values: values(&type_name), type_name, array_type }
 }
 
 fn values(type_name: &str) -> &'static [&'static str] {
@@ -180,7 +186,7 @@ impl Sample {
     /// The literals of those values that the type itself takes for different, in no order.
     pub async fn distinct(&self, world: &World) -> Vec<String> {
         let values: Vec<_> = self.literals().iter().map(|value| format!("({value})")).collect();
-        let sql = format!("select distinct on (v) v::text from (values {}) as l (v)", values.join(", "));
+        let sql = format!("select distinct on (v) v::text as written from (values {}) as l (v)", values.join(", "));
         let texts: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(world.db.admin()).await.unwrap();
         texts.iter().map(|value| format!("'{}'::{}", value.replace('\'', "''"), self.type_name)).collect()
     }
@@ -197,11 +203,11 @@ pub async fn refusal(world: &World, draft: &PipelineDraft) -> Option<String> {
 
 /// A table of values, of arrays and of a domain, with a row of each and one of NULL.
 pub async fn create_values(world: &World, sample: &Sample) -> String {
-    let (slug, of) = (sample.slug(), &sample.type_name);
+    let (slug, of, arrays) = (sample.slug(), &sample.type_name, &sample.array_type);
     world
         .sql(&format!(
             "create domain content.d_{slug} as {of};
-             create table content.c_{slug} (id integer primary key, v {of}, l {of}[], d content.d_{slug}, note text);
+             create table content.c_{slug} (id integer primary key, v {of}, l {arrays}, d content.d_{slug}, note text);
              insert into content.c_{slug} values (0, null, null, null, 'null')"
         ))
         .await;
