@@ -21,6 +21,7 @@ pub mod targets;
 pub mod tasks;
 pub mod totals;
 pub mod transitions;
+pub mod value_types;
 pub mod workers;
 
 use std::time::Duration;

@@ -7,6 +7,7 @@
 mod ahead;
 mod chain;
 mod close;
+mod comparison;
 mod confined;
 mod estimate;
 mod open;
@@ -14,14 +15,16 @@ mod plan;
 mod pushdown;
 mod reader;
 mod reading;
+mod replacement;
 mod settled;
 mod start;
 mod stream;
 mod streaming;
 
 pub use chain::execute;
+pub use comparison::{differ, identified, without_length};
 pub use confined::{literal, names, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
-pub use pushdown::{comparable, quote};
+pub use pushdown::quote;
 pub use reader::transformed;
-pub use streaming::{bounded_row, too_long, version};
+pub use streaming::{RowForm, arrived, bounded_row, read_back, too_long, version};

@@ -254,6 +254,14 @@ impl PipelineDraft {
                 (Mode::Full | Mode::Incremental, _) => {}
             }
         }
+        if self.mode == Mode::Incremental
+            && self.incremental_key.is_some()
+            && self.incremental_key == self.incremental_id_key
+        {
+            let message = "the id tells apart rows with equal keys, so it is another column than incremental_key: the \
+                 primary key is the usual one";
+            problems.push(Problem::new("incremental_id_key", message));
+        }
         if self.mode == Mode::Incremental && self.options.full_strategy.is_some() {
             problems.push(Problem::new("options.full_strategy", "only a pipeline in mode `full` has a full strategy"));
         }

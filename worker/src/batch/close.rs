@@ -119,8 +119,11 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<C
             let removed = sweep(tx, job, plan, count.as_deref(), delete).await?;
             Ok(Changed { written: 0, removed })
         }
-        Some(Completion::Swap { gathering, delete, replace }) => {
+        Some(Completion::Swap { gathering, delete, make_room, replace }) => {
             let removed = remove(tx, plan, delete).await?;
+            if let Some(make_room) = make_room {
+                pages::execute(tx, make_room, &[]).await?;
+            }
             let written = pages::execute(tx, replace, &[]).await?.rows_written;
             swaps::remove(tx, &gathering.table).await?;
             Ok(Changed { written, removed })

@@ -40,11 +40,11 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
         None => {
-            let reviewed = match env.review(inputs) {
+            let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
                     let reviewed = Reviewed::look(&env.db, &env.describing, inputs, &env.schemas).await?;
-                    env.keep_review(inputs, reviewed)
+                    env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode);

@@ -10,13 +10,15 @@ use vitrina_shared::{
         clock_key, transform,
     },
     guard::{Describing, SourceSchemas},
-    store::targets::{self, TargetColumn},
+    store::targets::{self, TargetColumn, UniqueIndex},
     validation::{self, Reader},
 };
 
 use super::{
+    confined::of_any_length,
     pushdown::{Completion, Page},
     stream::{Sink, Stream},
+    streaming::RowForm,
 };
 use crate::{
     elasticsearch::{Client, Index, SinkError},
@@ -61,7 +63,7 @@ pub struct Settling {
 pub struct WalkColumn {
     /// Its name in the query.
     pub name: String,
-    /// Its type as SQL writes it.
+    /// Its type as a cast writes it, of any length.
     pub type_name: String,
     /// Whether it may be NULL, where that is known.
     pub nullable: Option<bool>,
@@ -145,7 +147,7 @@ pub struct Reviewed {
 #[derive(Debug)]
 enum Destination {
     /// A table of `analytics` with its columns.
-    Mart { table: String, columns: Vec<TargetColumn> },
+    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex> },
     /// An index; what is there is asked of Elasticsearch when a run begins.
     Index { name: String, options: IndexOptions },
 }
@@ -173,7 +175,9 @@ impl Reviewed {
         let destination = match target {
             TargetName::Mart(table) => {
                 let columns = targets::columns(&mut connection, &table).await?;
-                Destination::Mart { table, columns }
+                let unique =
+                    targets::other_unique(&mut connection, &table, &entry.key, &reader.arriving_names()).await?;
+                Destination::Mart { table, columns, unique }
             }
             TargetName::Index(name) => {
                 let options = IndexOptions::parse(&entry.options).map_err(|problems| {
@@ -219,9 +223,9 @@ impl Plan {
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
-        let (table, columns): (&str, &[TargetColumn]) = match destination {
-            Destination::Mart { table, columns } => (table, columns),
-            Destination::Index { .. } => ("", &[]),
+        let (table, columns, unique): (&str, &[TargetColumn], &[UniqueIndex]) = match destination {
+            Destination::Mart { table, columns, unique } => (table, columns, unique),
+            Destination::Index { .. } => ("", &[], &[]),
         };
         let pages_itself = !reader.query.placeholders().is_empty();
         let index = match destination {
@@ -244,10 +248,11 @@ impl Plan {
         let settles_by = bound(inputs.mode, &versions);
         let walks_by_key = mode == Mode::Full && !pages_itself;
         let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
-        let swaps = inputs.mode == Mode::Full && inputs.options.full_strategy == Some(FullStrategy::Swap);
+        let swaps = inputs.mode == Mode::Full && index.is_none() && swaps(inputs, unique);
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
-        let page = Page { inputs, reader, table, key, columns, walk: &walk, versions: &versions, bound, gathered_in };
+        let page =
+            Page { inputs, reader, table, key, columns, unique, walk: &walk, versions: &versions, bound, gathered_in };
         let incremental = Page { walk: &versions, bound: settles_by, ..page };
         let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental)
             .then(|| Leaves { bound: settles_by, last_settled: walks_by_key.then(|| incremental.last_settled()) });
@@ -276,8 +281,8 @@ impl Plan {
 
 fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
-    let stream = |sink| Stream {
-        read: page.read(max_row_bytes),
+    let stream = |sink, form| Stream {
+        read: page.read(max_row_bytes, form),
         max_row_bytes,
         transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
@@ -285,9 +290,9 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_
         sink,
     };
     if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(Arc::new(index))));
+        return Route::Stream(stream(Sink::Index(Arc::new(index)), RowForm::Document));
     }
-    let stream = || stream(Sink::Postgres(page.merge()));
+    let stream = || stream(Sink::Postgres(page.merge()), RowForm::ReadBack);
     if inputs.tasks.len() > 1 {
         return Route::Stream(stream());
     }
@@ -299,9 +304,18 @@ pub fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
+/// Whether a full run gathers its rows and replaces the target's at once. Where something besides the key is unique it has to:
+/// a page that gives such a value to another row would be refused while the old row is still there.
+fn swaps(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> bool {
+    match inputs.options.full_strategy {
+        Some(strategy) => strategy == FullStrategy::Swap,
+        None => !unique.is_empty() && inputs.options.rejects_allowed().is_none(),
+    }
+}
+
 fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
     let column = columns.iter().find(|column| column.name == name)?;
-    Some(WalkColumn { name: name.to_owned(), type_name: column.type_name.clone(), nullable: column.nullable })
+    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(&column.type_name), nullable: column.nullable })
 }
 
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {

@@ -8,17 +8,19 @@
 use vitrina_shared::{
     domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
-    store::{swaps::Gathering, targets::TargetColumn},
+    store::{
+        swaps::Gathering,
+        targets::{TargetColumn, UniqueIndex},
+        value_types::Identity,
+    },
     validation::Reader,
 };
 
 use super::{
+    comparison::{as_stored, differ},
     confined,
     plan::{Bound, WalkColumn},
 };
-
-/// Types without an equality operator are compared by their text.
-const NOT_COMPARABLE: &[&str] = &["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
 
 /// Everything a page's statement is made of.
 #[derive(Clone, Copy)]
@@ -28,6 +30,8 @@ pub(super) struct Page<'a> {
     pub table: &'a str,
     pub key: &'a [String],
     pub columns: &'a [TargetColumn],
+    /// What else is unique in the target besides its key.
+    pub unique: &'a [UniqueIndex],
     pub walk: &'a [WalkColumn],
     /// The columns that tell the newest of several rows of one key; none where the query returns each key once.
     pub versions: &'a [WalkColumn],
@@ -52,6 +56,9 @@ pub enum Completion {
         gathering: Gathering,
         /// Removes what was not gathered.
         delete: String,
+        /// Removes rows that give a unique value to another row; they are written anew. A statement does not see what another
+        /// part of it removes, so it is a statement by itself.
+        make_room: Option<String>,
         /// Writes to the target what differs.
         replace: String,
     },
@@ -219,9 +226,11 @@ impl Page<'_> {
         self.reader.arriving.iter().filter_map(|column| own(&column.name)).collect()
     }
 
-    /// Those of them that are not part of the key.
+    /// Those of them that can change: all but those of the key whose values are the same where they are equal.
     pub(super) fn changing(&self) -> Vec<&TargetColumn> {
-        self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect()
+        let changes =
+            |column: &&TargetColumn| column.identity != Identity::Equality || !self.key.contains(&column.name);
+        self.written().into_iter().filter(changes).collect()
     }
 
     pub(super) fn names(&self) -> String {
@@ -249,7 +258,7 @@ impl Page<'_> {
         if self.versions.is_empty() {
             return format!("select {names} from page");
         }
-        let key = self.key_names();
+        let key = self.key.iter().map(|name| self.stored_key("page", name)).collect::<Vec<_>>().join(", ");
         let newest: Vec<_> =
             self.versions.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
         format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
@@ -263,10 +272,27 @@ impl Page<'_> {
         }
     }
 
-    /// The condition of two rows having the same key.
-    fn same_key(&self, relation: &str) -> String {
+    /// The condition of two rows of the target's types having the same key.
+    pub(super) fn same_key(&self, relation: &str) -> String {
         let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
         same.join(" and ")
+    }
+
+    /// The same for a row of the source.
+    fn same_stored_key(&self, relation: &str) -> String {
+        let same = |name: &String| format!("{} = target.{}", self.stored_key(relation, name), quote(name));
+        self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// A column of the key, of a row of the source, as the target has it.
+    fn stored_key(&self, relation: &str, name: &str) -> String {
+        let value = format!("{relation}.{}", quote(name));
+        let column = self.reader.columns.iter().find(|column| column.name == name);
+        let own = self.columns.iter().find(|own| own.name == name);
+        match column.zip(own) {
+            Some((column, own)) => as_stored(&value, column, own),
+            None => value,
+        }
     }
 
     /// The keys of all rows that the query returns now.
@@ -288,13 +314,13 @@ impl Page<'_> {
                 )
                 select 0::bigint, count(*), null::text[], false from gone",
                 keys = self.keys(),
-                same = self.same_key("source"),
+                same = self.same_stored_key("source"),
             ),
         }
     }
 
     fn swap(&self, gathered_in: &str) -> Completion {
-        let (table, names, key) = (quote(self.table), self.names(), self.key_names());
+        let (names, key) = (self.names(), self.key_names());
         let gathered = format!("etl_swap.{}", quote(gathered_in));
         let rows = format!("select {names} from {gathered} order by {key}");
         Completion::Swap {
@@ -304,15 +330,8 @@ impl Page<'_> {
                 columns: self.written().iter().map(|column| column.name.clone()).collect(),
                 key: self.key.to_vec(),
             },
-            delete: format!(
-                "with gone as (
-                    delete from analytics.{table} as target
-                    where not exists (select from {gathered} as gathered where {same})
-                    returning 1
-                )
-                select 0::bigint, count(*), null::text[], false from gone",
-                same = self.same_key("gathered"),
-            ),
+            delete: self.remove_absent(&gathered),
+            make_room: self.make_room(&gathered),
             replace: format!(
                 "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
                 upsert = self.upsert(&rows),
@@ -362,19 +381,7 @@ impl Page<'_> {
 
 fn update(columns: &[&TargetColumn]) -> String {
     let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
-    let own: Vec<_> = columns.iter().map(|column| comparable("target", column)).collect();
-    let new: Vec<_> = columns.iter().map(|column| comparable("excluded", column)).collect();
-    format!("update set {} where ({}) is distinct from ({})", assign.join(", "), own.join(", "), new.join(", "))
-}
-
-/// A column's value in a form that has an equality.
-pub fn comparable(relation: &str, column: &TargetColumn) -> String {
-    let name = quote(&column.name);
-    if NOT_COMPARABLE.contains(&column.type_name.trim_end_matches("[]")) {
-        format!("{relation}.{name}::text")
-    } else {
-        format!("{relation}.{name}")
-    }
+    format!("update set {} where {}", assign.join(", "), differ(columns))
 }
 
 /// A name as SQL writes it, whatever it contains.

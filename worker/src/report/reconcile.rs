@@ -44,3 +44,20 @@ fn refuse_removal(draft: &PipelineDraft, found: &Reconciliation) -> Result<(), B
         None => Ok(()),
     }
 }
+
+/// What is to be said of a query whose rows differ, and `unsteady` of which were read differently twice.
+fn note(subject: &Subject, unsteady: i64) -> Option<String> {
+    let calls = subject.reader.unsteady.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let because = match (unsteady, calls.is_empty()) {
+        (0, true) => return None,
+        (0, false) => format!("it uses {calls}"),
+        (rows, true) => format!(
+            "read twice, {rows} of the rows that differ came differently, as from an aggregate without an order"
+        ),
+        (rows, false) => format!("read twice, {rows} of the rows that differ came differently, and it uses {calls}"),
+    };
+    Some(format!(
+        "the query is not deterministic ({because}): its rows differ after every run, and need not have drifted; have it \
+         return the same values each time, or leave those columns out"
+    ))
+}

@@ -119,7 +119,7 @@ impl PageWriting {
 
 /// How documents are written. An `update` would merge the objects of JSON columns with those that are there.
 pub fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> Action {
-    let merges = columns.iter().any(|column| is_json(&column.type_name));
+    let merges = columns.iter().any(|column| is_json(column.plain_type()));
     match (mode, options.write) {
         (Mode::Full, _) | (Mode::Incremental, Some(WriteMode::Index)) => Action::Replace,
         (Mode::Incremental, None) if merges => Action::Replace,

@@ -6,6 +6,7 @@
 
 mod connection;
 mod disasters;
+mod every_type;
 mod faults;
 mod films;
 mod full_runs;
@@ -18,6 +19,9 @@ mod pipelines;
 mod proxy;
 mod rebuilds;
 mod reconcile;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/samples.rs"]
+mod samples;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
 #[path = "../engine/storm.rs"]
 mod storm;

@@ -15,7 +15,7 @@ use vitrina_shared::{
 };
 use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
 
-pub use crate::world::eventually_within;
+pub use crate::world::{World, eventually_within};
 
 /// Counts the indexes of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
