@@ -5,7 +5,7 @@
 
 mod targets;
 
-use sqlx::{Connection, PgPool};
+use sqlx::PgPool;
 
 pub use targets::{AllowError, Allowed, WantedTarget, allow_target, try_target};
 
@@ -91,8 +91,7 @@ pub async fn change(
     checkpoint: OnCheckpoint,
     cause: Cause<'_>,
 ) -> Result<Pipeline, ConfigurationError> {
-    let mut connection = db.acquire().await?;
-    let mut tx = connection.begin().await?;
+    let mut tx = db.begin().await?;
     let current = locked(&mut tx, &id.into()).await?;
     if current.version != version {
         return Err(ConfigurationError::VersionChanged(current.version));
@@ -109,8 +108,9 @@ pub async fn change(
         lifecycle::forget_checkpoint(&mut tx, &changed, OUTDATED, cause).await?;
     }
     let changed = read_back(&mut tx, id).await?;
+    // A version that was seen as an `ETag` must not be given again after a crash.
+    store::wait_for_disk(&mut tx).await?;
     tx.commit().await?;
-    store::flush(&mut connection).await?;
     tracing::info!(pipeline = %draft.name, pipeline_id = %id, version = changed.version, actor = cause.actor, "pipeline changed");
     Ok(changed)
 }
