@@ -14,6 +14,7 @@ use vitrina_shared::{
 };
 
 use super::{
+    advice,
     chain::observe_phase,
     plan::{Bound, Plan},
     pushdown::Completion,
@@ -31,7 +32,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if let Some(sum) = end_at_once(&mut connection, job, plan).await? {
         observe_phase(plan, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
-        summarize(sum);
+        advice::summarize(&mut connection, job, plan, sum).await;
         return Ok(Step::Finished);
     }
     let mut tx = connection.begin_named("begin").await?;
@@ -60,7 +61,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {
-            summarize(sum);
+            advice::summarize(&mut connection, job, plan, sum).await;
         }
     }
     Ok(step)
@@ -125,32 +126,4 @@ async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result
 async fn late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Reread>, BatchError> {
     let late = horizon::late_starters(tx, job.batch.run_id).await?;
     Ok(late.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest }))
-}
-
-/// One line at the end of every run, with advice where there is any.
-fn summarize(sum: runs::Sum) {
-    let runs::Sum { rows_read, rows_written, batches, attempts, seconds } = sum;
-    tracing::info!(
-        rows_read,
-        rows_written,
-        batches,
-        attempts,
-        duration_ms = seconds * 1000.0,
-        rows_per_second = if seconds > 0.0 { rows_read as f64 / seconds } else { 0.0 },
-        advice = advice(sum),
-        "run finished",
-    );
-}
-
-fn advice(sum: runs::Sum) -> Option<&'static str> {
-    let per_batch = sum.seconds / sum.batches.max(1) as f64;
-    if sum.batches > 100 && per_batch < 0.02 {
-        Some("batches are very short: a larger batch_size would be faster")
-    } else if per_batch > 1.0 {
-        Some("batches take over a second: a smaller batch_size would pause and recover sooner")
-    } else if sum.attempts > 0 {
-        Some("some attempts failed: see etl_runs.error for the last one")
-    } else {
-        None
-    }
 }

@@ -84,6 +84,8 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+    /// The select of a page, for the planner's estimate.
+    pub page_query: String,
 }
 
 /// How rows get to the target.
@@ -212,6 +214,7 @@ impl Plan {
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
+            page_query: page.rows(),
             walk,
             bound,
         })
