@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rand::RngExt;
+use sqlx::postgres::PgDatabaseError;
 use vitrina_shared::{
     database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
 };
@@ -16,6 +17,8 @@ const RUN_ENDED: &str = "VT002";
 const TOO_MANY_REFUSED: &str = "VT004";
 /// The server's SQLSTATE for a statement that was cancelled.
 const CANCELLED: &str = "57014";
+/// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
+const SWAP_SCHEMA: &str = "etl_swap";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -31,6 +34,9 @@ pub enum BatchError {
     /// The home database is away. That is nobody's failed attempt.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
+    /// The server refused to write. Whether it takes no writes at all, or only this query may not, it has to be asked.
+    #[error("{sentence}: {0}", sentence = database::TAKES_NO_WRITES)]
+    ReadOnly(String),
     /// The server ended its statement: by a time-out, or because somebody cancelled it.
     #[error("{0}")]
     Interrupted(String),
@@ -72,7 +78,7 @@ impl BatchError {
     pub fn verdict(&self, attempt: u32) -> Verdict {
         match self {
             Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
-            Self::Away(_) => Verdict::WaitForDatabase,
+            Self::Away(_) | Self::ReadOnly(_) => Verdict::WaitForDatabase,
             Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
             Self::Interrupted(_) if attempt < MAX_RETRIES => Verdict::Retry(backoff(attempt), ErrorClass::Transient),
             Self::Interrupted(_) => Verdict::GiveUp(ErrorClass::Transient),
@@ -100,6 +106,12 @@ impl From<sqlx::Error> for BatchError {
             return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
         };
         let code = server.code().unwrap_or_default();
+        if database::is_read_only(&error) {
+            return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message()));
+        }
+        if let Some(key) = repeated_key(server) {
+            return Self::fatal(several_rows(&format!("({key}) ")));
+        }
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
@@ -141,11 +153,21 @@ fn interrupted(message: &str) -> String {
     format!("{message} (SQLSTATE {CANCELLED})")
 }
 
+fn several_rows(key: &str) -> String {
+    format!("the query returns several rows for one key {key}of the target: make the key unique in the query")
+}
+
+/// The key's columns, where a run with `full_strategy: swap` gathered a second row of one key.
+fn repeated_key<'a>(error: &'a (dyn sqlx::error::DatabaseError + 'static)) -> Option<&'a str> {
+    let error = error.try_downcast_ref::<PgDatabaseError>()?;
+    let gathered = error.code() == "23505" && error.schema() == Some(SWAP_SCHEMA);
+    // `Key (film_id, language)=(…) already exists.`, in the server's language.
+    error.detail().filter(|_| gathered)?.split_once(")=(")?.0.split_once('(').map(|(_, columns)| columns)
+}
+
 fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
     match code {
-        "21000" => {
-            "the query returns several rows for one key of the target: make the key unique in the query".to_owned()
-        }
+        "21000" => several_rows(""),
         "VT003" => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", error.message()),
     }

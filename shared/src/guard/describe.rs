@@ -163,9 +163,10 @@ fn blame(error: sqlx::Error, locate: impl Fn(usize) -> Option<Location>) -> Guar
 }
 
 /// Whether an SQLSTATE means that the query is wrong: anything but lost connections (08), conflicts (40), lack of resources
-/// (53), locks (55), shutdown (57, except a time-out), and failures of the server (58, XX).
+/// (53), locks (55), shutdown (57, except a time-out), failures of the server (58, XX), and a server that takes no writes (25006):
+/// describing makes a temporary view.
 fn is_about_the_query(code: &str) -> bool {
-    let troubles = ["08", "40", "53", "55", "57", "58", "XX"];
+    let troubles = ["08", "25006", "40", "53", "55", "57", "58", "XX"];
     code == "57014" || !troubles.iter().any(|class| code.starts_with(class))
 }
 
