@@ -110,6 +110,35 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
     ])
 }
 
+/// What a client is told when the server takes no writes.
+pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
+    connect to the primary, or turn the setting off";
+
+/// Whether the server refused a statement because it takes no writes, or the statement's transaction may not write.
+pub fn is_read_only(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("25006")
+}
+
+/// Whether the session may write: not on a standby, nor where `default_transaction_read_only` is on.
+pub async fn takes_writes(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select not current_setting('transaction_read_only')::boolean").fetch_one(connection).await
+}
+
+/// What to do about a server that refuses a session.
+pub fn advice(error: &sqlx::Error) -> Option<&'static str> {
+    match error.as_database_error()?.code()?.as_ref() {
+        "28P01" => Some(
+            "check user and password in DATABASE_URL: a server keeps the password that its data was created with, whatever a \
+             newer .env says",
+        ),
+        "28000" => Some("check user and password in DATABASE_URL"),
+        "3D000" => Some("create the database, or correct its name in DATABASE_URL"),
+        "53300" => Some("the server has no free connection: raise max_connections, or lower VITRINA_DB_CONNECTIONS"),
+        "57P03" => Some("the server is starting or stopping: try again in a moment"),
+        _ => None,
+    }
+}
+
 /// Whether the error means that the database is away or refuses sessions, and not that the statement was wrong.
 pub fn is_away(error: &sqlx::Error) -> bool {
     use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};

@@ -7,6 +7,8 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use crate::database;
+
 /// The migrations of `etl`, `analytics` and the roles.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
 
@@ -33,8 +35,11 @@ pub enum MigrateError {
     /// The account lacks a right.
     #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
     Denied(sqlx::migrate::MigrateError),
-    /// The account lacks a right, or the server went away.
-    #[error("the database refused: {0}; migrate with an account that may create schemas, roles and extensions")]
+    /// The server takes no writes.
+    #[error("{}", database::TAKES_NO_WRITES)]
+    ReadOnly,
+    /// The account lacks a right, or the server refused the session or went away.
+    #[error("the database refused: {0}; {advice}", advice = advice(.0))]
     Database(#[from] sqlx::Error),
     /// The queue's own tables could not be made.
     #[error("the queue's tables could not be made: {0}")]
@@ -57,6 +62,14 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
     }
 }
 
+/// What to do about a refusal.
+fn advice(error: &sqlx::Error) -> &'static str {
+    if is_denied(error) {
+        return "migrate with an account that may create schemas, roles and extensions";
+    }
+    database::advice(error).unwrap_or("check the server and DATABASE_URL")
+}
+
 /// Whether the account lacks a right.
 fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
@@ -66,6 +79,9 @@ fn is_denied(error: &sqlx::Error) -> bool {
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
+    if !database::takes_writes(&mut lock).await? {
+        return Err(MigrateError::ReadOnly);
+    }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
     let outcome = migrate_locked(db, source_schemas).await;
     lock.close().await?;

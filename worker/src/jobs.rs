@@ -8,12 +8,13 @@ use std::{sync::Arc, time::Duration};
 use chrono::Utc;
 use serde_json::Value;
 use vitrina_shared::{
+    database,
     jobs::Job,
     metrics::{JOBS_IN_FLIGHT, WAKEUP},
     store::queue,
 };
 
-use crate::environment::Environment;
+use crate::{environment::Environment, error::BatchError};
 
 /// Executes a job. Whatever happens, the queue's row says so afterwards, or another worker will find it.
 ///
@@ -62,13 +63,27 @@ fn observe_wakeup(queued_us: Option<i64>, attempt: u32) {
     }
 }
 
-/// Waits until the database answers again, or the worker stops.
+/// Waits until the database answers again and takes writes, or the worker stops.
 async fn wait_for_database(env: &Environment) {
     while !env.stop.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(250)).await;
-        let alive = async { sqlx::query("select 1").execute(&env.db).await };
-        if alive.await.is_ok() {
+        if takes_writes(env).await {
             return;
         }
     }
+}
+
+async fn takes_writes(env: &Environment) -> bool {
+    let asked = async { database::takes_writes(&mut *env.db.acquire().await?).await };
+    asked.await.unwrap_or(false)
+}
+
+/// Tells a server that takes no writes, which passes, from a query that tries to write, which does not.
+async fn attribute(env: &Environment, error: BatchError) -> BatchError {
+    if let BatchError::ReadOnly(message) = &error
+        && takes_writes(env).await
+    {
+        return BatchError::fatal(format!("the query tries to write: {message}"));
+    }
+    error
 }

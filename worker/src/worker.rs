@@ -11,7 +11,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
-    database::{self, BY_KEY},
+    database::{self, BY_KEY, TAKES_NO_WRITES},
     guard::{Describing, SourceSchemas},
     metrics, migrate, notify, rights, store,
     store::{backends::Reason, queue::JOBS_CHANNEL},
@@ -121,6 +121,7 @@ impl Worker {
     /// Shows counters from 0 on: what Prometheus has not seen before does not count as an increase.
     fn announce_series(&self) {
         metrics::recorder();
+        metrics::limit_histograms(self.config.histogram_pipelines);
         ::metrics::counter!(metrics::FENCED).increment(0);
         ::metrics::counter!(metrics::RECOVERED).increment(0);
         ::metrics::counter!(metrics::CLOCK_STEPS).increment(0);
@@ -171,12 +172,19 @@ impl Worker {
         outcome
     }
 
-    /// Refuses a database that lacks migrations: our statements would fail on it, and users' runs with them.
+    /// Refuses a database that lacks migrations or takes no writes: our statements would fail on it, and users' runs with them.
     async fn find_migrated(&self) -> Result<(), String> {
-        let asked = async { migrate::pending(&mut *self.control.acquire().await?).await };
+        let asked = async {
+            let mut connection = self.control.acquire().await?;
+            Ok::<_, sqlx::Error>((
+                migrate::pending(&mut connection).await?,
+                database::takes_writes(&mut connection).await?,
+            ))
+        };
         match asked.await {
-            Ok(0) => Ok(()),
-            Ok(lacking) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
+            Ok((0, true)) => Ok(()),
+            Ok((0, false)) => Err(TAKES_NO_WRITES.to_owned()),
+            Ok((lacking, _)) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -38,6 +38,27 @@ async fn a_database_without_all_migrations_is_not_ready() {
 }
 
 #[tokio::test]
+async fn a_database_that_takes_no_writes_is_read_and_said_to_be_so() {
+    let writable = Api::start().await;
+    writable.create_genres("genres").await;
+    let url = format!("{}?options=-c%20default_transaction_read_only%3Don", writable.db.url());
+    let api = Api::start_at(TestDatabase::create().await, &url, &[]).await;
+
+    assert_eq!(api.show("/pipelines/genres").await["name"], "genres");
+    let refused = [
+        api.raw(Method::GET, "/ready"),
+        api.post("/pipelines/genres/run"),
+        api.patch("/pipelines/genres").json(&json!({"batch_size": 5})),
+        api.post("/pipelines").json(&crate::support::genres("others")),
+    ];
+    for request in refused {
+        let problem = expect_problem(request, 503, "database-read-only").await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with("the database takes no writes: the server is a standby, or"), "{detail}");
+    }
+}
+
+#[tokio::test]
 async fn metrics_count_answers_by_route_and_never_by_id() {
     let api = Api::start().await;
     let id = api.create_genres("genres").await["id"].as_str().unwrap().to_owned();

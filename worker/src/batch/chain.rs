@@ -139,13 +139,14 @@ fn announce_series(pipeline: &str) {
 
 /// Notes how long a part of the work took: `open`, `page` or `close`.
 pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
-    ::metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase)
-        .record(took.as_secs_f64());
+    let pipeline = metrics::histogram_label(&plan.pipeline);
+    ::metrics::histogram!(BATCH_PHASE, "pipeline" => pipeline, "phase" => phase).record(took.as_secs_f64());
 }
 
 /// Notes how a batch went. Its rows are counted by the batch itself, on its run: a count kept here would die with us.
 fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, took: Duration) {
-    ::metrics::histogram!(BATCH_DURATION, "pipeline" => plan.pipeline.clone()).record(took.as_secs_f64());
+    let pipeline = metrics::histogram_label(&plan.pipeline);
+    ::metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline).record(took.as_secs_f64());
     observe_phase(plan, "page", took);
     tracing::info!(
         job_id = job.id,

@@ -10,6 +10,7 @@ use vitrina_shared::{
 };
 
 use super::{
+    advice,
     chain::observe_phase,
     plan::Plan,
     pushdown::{Completion, Page},
@@ -29,7 +30,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     {
         observe_phase(plan, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
-        summarize(sum);
+        advice::summarize(&mut connection, job, plan, sum).await;
         return Ok(Step::Finished);
     }
     let mut tx = connection.begin_named("begin").await?;
@@ -72,7 +73,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {
-            summarize(sum);
+            advice::summarize(&mut connection, job, plan, sum).await;
         }
     }
     Ok(step)
@@ -172,32 +173,4 @@ async fn remove(tx: &mut PgConnection, plan: &Plan, delete: &str) -> Result<i64,
 
 fn refusal(plan: &Plan, removed: u64, of: u64) -> Option<String> {
     removal::refusal(plan.max_removed, removed, of, &plan.target, &plan.pipeline)
-}
-
-/// One line at the end of every run, with advice where there is any.
-fn summarize(sum: runs::Sum) {
-    let runs::Sum { rows_read, rows_written, batches, attempts, seconds } = sum;
-    tracing::info!(
-        rows_read,
-        rows_written,
-        batches,
-        attempts,
-        duration_ms = seconds * 1000.0,
-        rows_per_second = if seconds > 0.0 { rows_read as f64 / seconds } else { 0.0 },
-        advice = advice(sum),
-        "run finished",
-    );
-}
-
-fn advice(sum: runs::Sum) -> Option<&'static str> {
-    let per_batch = sum.seconds / sum.batches.max(1) as f64;
-    if sum.batches > 100 && per_batch < 0.02 {
-        Some("batches are very short: a larger batch_size would be faster")
-    } else if per_batch > 1.0 {
-        Some("batches take over a second: a smaller batch_size would pause and recover sooner")
-    } else if sum.attempts > 0 {
-        Some("some attempts failed: see etl_runs.error for the last one")
-    } else {
-        None
-    }
 }

@@ -108,6 +108,8 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+    /// The select of a page, for the planner's estimate.
+    pub page_query: String,
 }
 
 /// How a full run of an incremental pipeline finds the checkpoint that it leaves: the incremental runs that follow must read
@@ -273,6 +275,7 @@ impl Plan {
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
+            page_query: page.rows(),
             walk,
             bound,
         })

@@ -15,7 +15,7 @@ use vitrina_shared::{
     store::{queue, runs},
 };
 
-use super::{observe_wakeup, wait_for_database};
+use super::{attribute, observe_wakeup, wait_for_database};
 use crate::{
     batch,
     environment::Environment,
@@ -59,7 +59,7 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
         match outcome {
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
             Ok(Step::Dropped) => forget(env, &job).await,
-            Err(error) => settle(env, &job, &error).await,
+            Err(error) => settle(env, &job, &attribute(env, error).await).await,
         }
     }
     .instrument(span)

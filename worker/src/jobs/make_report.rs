@@ -12,7 +12,7 @@ use vitrina_shared::{
     store::{backends::Reason, queue},
 };
 
-use super::{observe_wakeup, wait_for_database};
+use super::{attribute, observe_wakeup, wait_for_database};
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
@@ -74,7 +74,7 @@ async fn make(env: &Environment, job: &HeldReport) {
             metrics::histogram!(REPORT_DURATION, "kind" => job.job.kind.as_str()).record(took.as_secs_f64());
             tracing::info!(duration_ms = took.as_secs_f64() * 1000.0, "report made");
         }
-        Err(error) => settle(env, job, &error).await,
+        Err(error) => settle(env, job, &attribute(env, error).await).await,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod crashes;
+mod lost_commits;
 mod memory;
 mod restarts;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
