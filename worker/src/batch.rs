@@ -5,6 +5,7 @@
 //! → `close` (what the pipeline's status becomes).
 
 mod ahead;
+mod binding;
 mod chain;
 mod close;
 mod confined;
@@ -23,4 +24,4 @@ pub use confined::{literal, names, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::{comparable, quote};
 pub use reader::transformed;
-pub use streaming::{bounded_row, too_long, version};
+pub use streaming::{bounded_row, too_long};

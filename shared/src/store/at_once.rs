@@ -26,14 +26,15 @@ pub(crate) async fn begin(
         ),
         run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(r.started_at, now())
+            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), target_id = coalesce(r.target_id, $11),
+                checkpoint_from = case when not $12 then r.checkpoint_from end
             from pipeline
             where r.id = $3 and r.pipeline_id = pipeline.id and r.status = 'QUEUED'
             returning r.id
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after)
+            set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $12 then g.after end)
             from run
             where g.run_id = run.id
         ),
@@ -55,6 +56,8 @@ pub(crate) async fn begin(
         transition.correlation_id,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.target_id,
+        start.anew,
     )
     .execute(connection)
     .await?;

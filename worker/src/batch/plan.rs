@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
+use uuid::Uuid;
 use vitrina_shared::{
     domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
     guard::{Describing, SourceSchemas},
-    store::targets::{self, TargetColumn},
+    store::{
+        installation,
+        targets::{self, TargetColumn},
+    },
     validation::{self, Reader},
 };
 
@@ -114,7 +118,7 @@ enum Destination {
     /// A table of `analytics` with its columns.
     Mart { table: String, columns: Vec<TargetColumn> },
     /// An index; what is there is asked of Elasticsearch when a run begins.
-    Index { name: String, options: IndexOptions },
+    Index { name: String, options: IndexOptions, installation: Uuid },
 }
 
 impl Reviewed {
@@ -146,7 +150,8 @@ impl Reviewed {
                     let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
                     BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
                 })?;
-                Destination::Index { name, options }
+                let installation = installation::id(&mut connection).await?;
+                Destination::Index { name, options, installation }
             }
         };
         Ok(Self { reader, key: entry.key, destination })
@@ -185,8 +190,8 @@ impl Plan {
         };
         let index = match destination {
             Destination::Mart { .. } => None,
-            Destination::Index { name, options } => {
-                let index = Index::new(elasticsearch.clone()?, name, options.clone());
+            Destination::Index { name, options, installation } => {
+                let index = Index::new(elasticsearch.clone()?, name, options.clone(), *installation);
                 Some(IndexSink::new(index, run, inputs.mode, reader.arriving.clone()))
             }
         };

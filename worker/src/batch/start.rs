@@ -81,7 +81,8 @@ async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> 
         }
     }
     debts.incurred = horizon.passed.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest });
-    Ok(Start { upper: Some(horizon.upper_text), after: after.map(|key| Position(vec![Some(text(key)), None])), debts })
+    let after = after.map(|key| Position(vec![Some(text(key)), None]));
+    Ok(Start { upper: Some(horizon.upper_text), after, debts, ..Start::default() })
 }
 
 /// Every key that was given out until now is settled once those who are writing now have ended.

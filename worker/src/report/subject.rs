@@ -1,18 +1,19 @@
 //! What a report is about: a pipeline as it is configured now, checked like a new one.
 
 use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
 use vitrina_shared::{
     domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
     store::{
-        pipelines,
+        installation, pipelines,
         targets::{self, TargetColumn},
     },
     validation::{self, Reader},
 };
 
 use crate::{
-    batch::{self, quote, version},
+    batch::{self, quote},
     elasticsearch::Index,
     environment::Environment,
     error::BatchError,
@@ -33,6 +34,8 @@ pub struct Subject {
     pub columns: Vec<TargetColumn>,
     /// What was decided about the target.
     options: serde_json::Value,
+    /// Which installation this is.
+    installation: Uuid,
 }
 
 impl Subject {
@@ -56,8 +59,9 @@ impl Subject {
             TargetName::Mart(table) => columns(&mut connection, table).await?,
             TargetName::Index(_) => Vec::new(),
         };
+        let installation = installation::id(&mut connection).await?;
         drop(connection);
-        Ok(Self { pipeline, reader, target, key: entry.key, columns, options: entry.options })
+        Ok(Self { pipeline, reader, target, key: entry.key, columns, options: entry.options, installation })
     }
 
     /// What the client decided.
@@ -97,21 +101,13 @@ impl Subject {
             let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
         })?;
-        Ok(Index::new(env.elasticsearch.clone()?, name, options))
+        Ok(Index::new(env.elasticsearch.clone()?, name, options, self.installation))
     }
 
     /// The key of a row of `source`, as texts.
     pub fn key_texts(&self) -> String {
         let texts: Vec<_> = self.key.iter().map(|name| format!("source.{}::text", quote(name))).collect();
         format!("array[{}]", texts.join(", "))
-    }
-
-    /// A number that grows with every change of a row of `source`, where runs walk by one.
-    pub fn version(&self) -> String {
-        match (self.draft().mode, self.walk().first()) {
-            (Mode::Incremental, Some(column)) => version(&format!("source.{}", quote(&column.name)), &column.type_name),
-            (Mode::Incremental, None) | (Mode::Full, _) => "null::bigint".to_owned(),
-        }
     }
 
     /// The order that puts the newest version of a row of `source` first: `, source.modified desc nulls last …`.
