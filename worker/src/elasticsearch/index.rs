@@ -201,7 +201,7 @@ impl Index {
         if answer.is_no_index() { Ok(Vec::new()) } else { Physical::all(answer.success()?) }
     }
 
-    fn refusal(&self, message: impl std::fmt::Display) -> SinkError {
+    pub(super) fn refusal(&self, message: impl std::fmt::Display) -> SinkError {
         SinkError::fatal(format!("`{}` {message}", self.name))
     }
 

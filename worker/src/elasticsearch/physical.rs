@@ -47,7 +47,7 @@ impl Mark {
 pub struct Physical {
     /// Its name.
     pub name: String,
-    /// What the server calls this very index: one that is made anew under its name has another.
+    /// What the server calls this very index: one that is made anew under its name, or restored from a snapshot, has another.
     pub uuid: String,
     /// Its aliases, with what the server says of each.
     pub aliases: Map<String, Value>,
@@ -77,6 +77,9 @@ impl Physical {
         let Some(uuid) = settings.get("uuid").and_then(Value::as_str).map(str::to_owned) else {
             return Err(SinkError::transient(format!("Elasticsearch does not say which index `{name}` is")));
         };
+        // An index that is closed and restored in its place keeps its id, and gets another history.
+        let history = settings.get("history").and_then(|history| history.get("uuid")).and_then(Value::as_str);
+        let uuid = history.map_or(uuid.clone(), |history| format!("{uuid}/{history}"));
         let closed = settings.get("verified_before_close").is_some_and(|value| value == "true");
         Ok(Self { name, uuid, aliases, closed, meta, fields })
     }

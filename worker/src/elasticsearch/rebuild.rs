@@ -36,6 +36,13 @@ impl Index {
         }
         let built = self.look_at(&physical).await?.filter(|built| self.can_take_over(built));
         let built = built.ok_or_else(|| lost(&physical))?;
+        if built.is(Mark::Building) && built.has(&self.name) {
+            self.change_aliases(&[remove(&physical, &self.name)]).await?;
+            return Err(self.refusal(
+                "is an alias that an index template of the cluster gives to indexes that are being built, where searches would \
+                 find a part of the documents: take it out of the template",
+            ));
+        }
         self.check_fields(&built, columns)?;
         let route = Arc::new(Route::new(self.client.clone(), &alias, &self.options));
         Ok(Ready { uuid: built.uuid, route })

@@ -13,12 +13,17 @@ const MANY: i64 = 300;
 
 /// Films in an index, by a run that ended well.
 async fn filled() -> Option<(Films, PipelineId)> {
-    let mut films = Films::new(MANY).await?;
+    let films = Films::new(MANY).await?;
+    let (films, pipeline) = fill(films).await;
+    films.add(MANY + 1, MANY + 10).await;
+    Some((films, pipeline))
+}
+
+async fn fill(mut films: Films) -> (Films, PipelineId) {
     films.start_worker();
     let pipeline = films.world.pipeline(&films.draft(Mode::Incremental, 100)).await;
     films.succeeds(pipeline).await;
-    films.add(MANY + 1, MANY + 10).await;
-    Some((films, pipeline))
+    (films, pipeline)
 }
 
 /// The next run reads everything, and says why.
@@ -125,4 +130,27 @@ async fn a_run_that_goes_on_wants_the_index_that_it_began_with() {
         assert_eq!(films.succeeds(pipeline).await.rows_read, 2_000);
         films.assert_same(FILMS).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_was_restored_from_a_snapshot_is_filled_from_the_first_row() {
+    let Some(_) = Corner::new() else { return };
+    let Some(node) = tokio::task::block_in_place(Node::start) else { return };
+    let films = Films::at(Corner::at(node.url()), MANY, json!({"replicas": 0})).await;
+    let (films, pipeline) = fill(films).await;
+    let index = films.serving().await;
+    let put = |path: &'static str, body: Value| {
+        let corner = &films.corner;
+        async move { corner.put(reqwest::Method::PUT, path, &body).await }
+    };
+    put("_snapshot/backup", json!({"type": "fs", "settings": {"location": "backup"}})).await;
+    put("_snapshot/backup/one?wait_for_completion=true", json!({"indices": index})).await;
+    films.add(MANY + 1, MANY + 10).await;
+    assert_eq!(films.succeeds(pipeline).await.rows_read, 10);
+    // Restored in its place: the server gives it no other id.
+    films.corner.put(reqwest::Method::POST, &format!("{index}/_close"), &Value::Null).await;
+    let restore = "_snapshot/backup/one/_restore?wait_for_completion=true";
+    films.corner.put(reqwest::Method::POST, restore, &json!({"indices": index})).await;
+    assert_eq!(films.corner.documents().await.len(), usize::try_from(MANY).unwrap());
+    begins_anew(&films, pipeline).await;
 }

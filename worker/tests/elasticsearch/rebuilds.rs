@@ -154,3 +154,21 @@ async fn a_rebuild_replaces_an_index_of_somebody_else_and_does_not_remove_it() {
     let ours = format!("{}-vitrina-{this}", corner.name);
     assert_eq!(corner.physical().await, [(theirs, vec![]), (ours, vec![corner.name.clone()])]);
 }
+
+#[tokio::test]
+async fn an_index_template_does_not_let_a_part_of_the_documents_be_found() {
+    let Some(corner) = Corner::new() else { return };
+    let index = corner.index(json!({}));
+    rebuild(&index, 5, "old").await;
+    let template = format!("_index_template/{}", corner.name);
+    let body = json!({"index_patterns": [format!("{}-vitrina-*", corner.name)], "priority": 500,
+        "template": {"aliases": {&corner.name: {}}}});
+    corner.put(reqwest::Method::PUT, &template, &body).await;
+    let begun = index.begin_rebuild(run(), &items(), false).await.map(|_| ());
+    corner.put(reqwest::Method::DELETE, &template, &Value::Null).await;
+    let error = begun.unwrap_err();
+    assert!(error.class == ErrorClass::Fatal && error.message.contains("index template"), "{error}");
+    assert_eq!(corner.documents().await.len(), 5);
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap().len(), 1, "what was begun is litter");
+    assert_eq!(corner.physical().await.len(), 1);
+}
