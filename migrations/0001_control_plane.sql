@@ -155,6 +155,8 @@ create table etl.etl_run_ranges (
     next_batch  bigint  not null default 0,
     job_id      text,
     finished_at timestamptz,
+    horizon     timestamptz,
+    server      text,
 
     constraint etl_run_ranges_pkey primary key (run_id, range_no),
     constraint etl_run_ranges_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
@@ -165,6 +167,8 @@ create index etl_run_ranges_job_idx on etl.etl_run_ranges (job_id);
 comment on table etl.etl_run_ranges is 'A run walks one or more key ranges; each is a chain of batches with its own position';
 comment on column etl.etl_run_ranges.after is 'The last row that was written: the values of the columns the run walks by, as text; null before the first batch';
 comment on column etl.etl_run_ranges.upper is 'The run reads rows whose first column is below this (mode incremental): above it, rows may still be committed late';
+comment on column etl.etl_run_ranges.horizon is 'The time behind `upper`, where keys come from the clock: every transaction that began before it had ended, but for those in etl_rereads';
+comment on column etl.etl_run_ranges.server is 'The server whose clock that is';
 comment on column etl.etl_run_ranges.next_batch is 'The fence: a batch may commit only by moving this from its own number to the next';
 comment on column etl.etl_run_ranges.job_id is 'The live job of the chain in apalis.jobs';
 
@@ -175,27 +179,34 @@ create table etl.etl_state (
     run_id         uuid        not null,
     batch          bigint      not null,
     updated_at     timestamptz not null default now(),
+    horizon        timestamptz,
+    server         text,
 
     constraint etl_state_pkey primary key (pipeline_id),
     constraint etl_state_pipeline_fkey
         foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
 );
 
-comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with a greater key';
+comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with that key';
+comment on column etl.etl_state.horizon is 'Where keys come from the clock: rows up to the checkpoint were complete when they were read if their transactions began before this. Rows of later ones are read again';
+comment on column etl.etl_state.server is 'The server whose clock that was: its identifier, its timeline and when it was started';
 
 create table etl.etl_rereads (
     pipeline_id uuid        not null,
+    transaction text        not null,
     from_key    timestamptz not null,
-    once_past   timestamptz not null,
+    noted_at    timestamptz not null default clock_timestamp(),
 
-    constraint etl_rereads_pkey primary key (pipeline_id),
+    constraint etl_rereads_pkey primary key (pipeline_id, transaction),
     constraint etl_rereads_pipeline_fkey
         foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
 );
 
 comment on table etl.etl_rereads is
-    'Keys that must be read again: the walk passed the start of a transaction that was open for long and may have written since';
-comment on column etl.etl_rereads.once_past is 'Read again once no transaction is open that began at this time or before';
+    'Keys that must be read again: the walk passed the start of a transaction that may still write, or the clock went back';
+comment on column etl.etl_rereads.transaction is
+    'The transaction that was passed, as pg_locks.virtualtransaction says it: its rows are read again once it has ended. Empty: at once';
+comment on column etl.etl_rereads.from_key is 'Its rows have this key or a greater one';
 
 create table etl.etl_transitions (
     id             bigint      generated always as identity,

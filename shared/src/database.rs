@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::{
-    ConnectOptions, Connection, PgConnection, PgPool,
+    ConnectOptions, Connection, PgConnection, PgPool, Row,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -12,6 +12,9 @@ use crate::config::DatabaseConfig;
 /// How long a request waits for a connection before it is told that the database is away.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How long a connection may take to be ready for its next user.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// For how long a connection is used again without asking whether it is still there.
 const TRUSTED: Duration = Duration::from_secs(1);
 
@@ -19,9 +22,17 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// when it has grown, and is as good for the next key as for this one.
 pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
 
-/// What makes a session that executed a user's query new again. The query cannot have changed its role.
+/// What ends a transaction that was left open, without a warning where there is none.
+///
+/// The driver rolls a transaction back when its owner is dropped, but not while `begin` is under way: the answer finds nobody,
+/// and the next user of the connection would write into a transaction that is never committed.
+const END_TRANSACTION: &str = "begin; rollback";
+
+/// What makes a session that executed a user's query new again. The query cannot have changed its role. Prepared statements
+/// stay, so the last statement counts them: those that the driver made, and those that were made in SQL.
 const RENEW: &str =
-    "close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all";
+    "begin; rollback; close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all;
+    select count(*) filter (where not from_sql), count(*) filter (where from_sql) from pg_prepared_statement()";
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
@@ -30,20 +41,36 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 
 /// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    options(config).connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+    options(config)
+        .after_release(|connection, _| Box::pin(in_time(end_transaction(connection))))
+        .connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
 /// Such a pool for sessions that execute users' queries: whatever one of them has left in its session is gone before the
 /// session is used again.
 pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
     options(config)
-        .after_release(|connection, _| {
-            Box::pin(async move {
-                sqlx::raw_sql(RENEW).execute(connection).await?;
-                Ok(true)
-            })
-        })
+        .after_release(|connection, _| Box::pin(in_time(renew(connection))))
         .connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+}
+
+async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::raw_sql(END_TRANSACTION).execute(connection).await?;
+    Ok(true)
+}
+
+/// Closes a connection on which nothing is answered: it would keep its place in the pool.
+async fn in_time(kept: impl Future<Output = sqlx::Result<bool>>) -> sqlx::Result<bool> {
+    tokio::time::timeout(RELEASE_TIMEOUT, kept).await.unwrap_or(Ok(false))
+}
+
+/// Renews a session. One whose prepared statements are not those that the driver made is closed instead: executing them would
+/// execute what a user's query has put in their place.
+async fn renew(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    let results = sqlx::raw_sql(RENEW).fetch_all(&mut *connection).await?;
+    let Some(statements) = results.last() else { return Ok(false) };
+    let (drivers, others): (i64, i64) = (statements.try_get(0)?, statements.try_get(1)?);
+    Ok(others == 0 && usize::try_from(drivers).is_ok_and(|drivers| drivers >= connection.cached_statements_size()))
 }
 
 fn options(config: &DatabaseConfig) -> PgPoolOptions {

@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod checkpoint;
+pub mod clock_key;
 pub mod error_class;
 mod ids;
 pub mod index_options;
@@ -22,7 +23,7 @@ pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
 pub use pipeline::{
-    FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
+    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
 };
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};

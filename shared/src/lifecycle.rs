@@ -300,7 +300,7 @@ pub(crate) async fn forget_checkpoint(
 ) -> Result<Status, LifecycleError> {
     pipeline.status.apply(Command::Reset)?;
     state::forget(tx, pipeline.id).await?;
-    horizon::settle(tx, pipeline.id).await?;
+    horizon::forget(tx, pipeline.id).await?;
     change(tx, pipeline, Command::Reset, None, reason, cause).await
 }
 

@@ -892,7 +892,7 @@ async fn a_job_that_was_given_to_another_worker_ends_nothing() {
     let late = HeldJob { worker: "frozen".to_owned(), ..job };
     let mut connection = world.db.pool().acquire().await.unwrap();
     sqlx::query("update etl.etl_run_ranges set finished_at = now()").execute(&mut *connection).await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &late, "genres", false).await.unwrap().is_none());
+    assert!(execution::finish_at_once(&mut connection, &late, "genres").await.unwrap().is_none());
     assert_eq!(world.status().await, Status::Running);
 }
 
@@ -902,17 +902,17 @@ async fn a_run_that_is_not_walked_or_has_a_late_writer_does_not_end_at_once() {
     assert!(world.begin_at_once().await);
     let job = world.hold_job().await.unwrap();
     let mut connection = world.db.pool().acquire().await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_none(), "not walked");
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_none(), "not walked");
 
     let mut writer = world.db.admin().begin().await.unwrap();
     sqlx::query("select 1").execute(&mut *writer).await.unwrap();
-    sqlx::query("update etl.etl_run_ranges set finished_at = now(), upper = (now() + interval '1 hour')::text")
+    sqlx::query("update etl.etl_run_ranges set finished_at = now(), horizon = now() + interval '1 hour'")
         .execute(&mut *connection)
         .await
         .unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_none(), "a late writer");
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_none(), "a late writer");
     writer.rollback().await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_some());
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_some());
 }
 
 // --- whatever is asked, in whatever order
@@ -1005,7 +1005,7 @@ impl World {
             .execute(&mut *connection)
             .await
             .unwrap();
-        execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_some()
+        execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_some()
     }
 
     /// Takes the live job, as a worker does.

@@ -10,7 +10,8 @@ use vitrina_shared::{
     domain::{Mode, RunStatus, Status, checkpoint::key_time},
     metrics::{
         BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, LAST_END, LAST_START, OPEN_DEAD_LETTERS, PIPELINE_STATUS,
-        QUEUE_JOBS, QUEUE_OLDEST, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
+        QUEUE_JOBS, QUEUE_OLDEST, REREAD_AGE, REREADS, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS,
+        USUAL_INTERVAL, WORKERS,
     },
     store::{pipelines::Glance, totals::Total},
 };
@@ -141,6 +142,12 @@ impl Facts {
         });
         each(text, HORIZON_LAG, pipelines, |sums| {
             (sums.pipeline.mode == Mode::Incremental).then_some(self.horizon_lag.max(0.0))
+        });
+        let owing = |sums: &Sums<'_>| sums.pipeline.mode == Mode::Incremental;
+        each(text, REREADS, pipelines, |sums| owing(sums).then_some(sums.pipeline.rereads as f64));
+        each(text, REREAD_AGE, pipelines, |sums| {
+            let age = sums.pipeline.rereads_from.map(|from| (self.now - from).as_seconds_f64().max(0.0));
+            owing(sums).then_some(age.unwrap_or(0.0))
         });
         each(text, LAST_START, pipelines, |sums| sums.last_start.map(unix_time));
         text.family(LAST_END);

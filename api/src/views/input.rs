@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
-    FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
+    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
 use super::OneOf;
@@ -43,6 +43,9 @@ pub struct OptionsInput {
     /// Re-read this many seconds before the checkpoint.
     #[serde(default)]
     pub lookback_seconds: Option<u32>,
+    /// With keys that come neither from the clock nor from a sequence: `commit` says that rows become visible in their order.
+    #[serde(default)]
+    pub key_order: Option<OneOf<KeyOrder>>,
     /// What to do with a row that the sink refuses; `fail` unless it says otherwise.
     #[serde(default)]
     pub on_row_error: Option<OneOf<OnRowError>>,
@@ -197,6 +200,7 @@ impl From<OptionsInput> for PipelineOptions {
             null_keys: input.null_keys.map(|value| value.0),
             full_strategy: input.full_strategy.map(|value| value.0),
             lookback_seconds: input.lookback_seconds,
+            key_order: input.key_order.map(|value| value.0),
             on_row_error: input.on_row_error.map(|value| value.0),
             max_rejects: input.max_rejects,
         }

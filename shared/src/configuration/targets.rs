@@ -135,7 +135,7 @@ async fn new_mart(
     {
         return Ok(None);
     }
-    let planned = validation::plan_mart(describing, name, wanted.key, sql, schemas).await?;
+    let planned = validation::plan_mart(connection, describing, name, wanted.key, sql, schemas).await?;
     planned.map(Some).map_err(AllowError::Wrong)
 }
 

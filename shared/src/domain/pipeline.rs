@@ -43,6 +43,14 @@ named_enum! {
 }
 
 named_enum! {
+    /// What the user says of keys that come neither from the clock nor from a sequence.
+    KeyOrder {
+        /// Rows become visible in the order of their keys, but for those of transactions that are writing just now.
+        Commit = "commit",
+    }
+}
+
+named_enum! {
     /// How a full run replaces the target's rows.
     FullStrategy {
         /// Upsert page by page, remove stale rows at the end.
@@ -75,6 +83,9 @@ pub struct PipelineOptions {
     /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
+    /// What the user says of the order of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_order: Option<KeyOrder>,
     /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OnRowError>,
@@ -245,6 +256,9 @@ impl PipelineDraft {
         if self.mode == Mode::Full && self.options.lookback_seconds.is_some() {
             problems
                 .push(Problem::new("options.lookback_seconds", "a pipeline in mode `full` reads everything anyway"));
+        }
+        if self.mode == Mode::Full && self.options.key_order.is_some() {
+            problems.push(Problem::new("options.key_order", "a pipeline in mode `full` reads everything anyway"));
         }
         problems
     }

@@ -265,6 +265,10 @@ pub struct Glance {
     pub checkpoint_key: Option<String>,
     /// Rows that were set aside and wait: 10,000 where there are more.
     pub open_dead_letters: i64,
+    /// Transactions whose rows will be read again.
+    pub rereads: i64,
+    /// From which key on.
+    pub rereads_from: Option<DateTime<Utc>>,
 }
 
 /// Reads all pipelines at a glance. Whatever they did, it costs a bounded number of rows each.
@@ -281,7 +285,9 @@ pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> 
                s.checkpoint_key as "checkpoint_key?",
                (select count(*) from (
                    select from etl.etl_dead_letters d where d.pipeline_id = p.id and d.replayed_at is null limit 10000
-               ) as open) as "open_dead_letters!"
+               ) as open) as "open_dead_letters!",
+               (select count(*) from etl.etl_rereads w where w.pipeline_id = p.id) as "rereads!",
+               (select min(w.from_key) from etl.etl_rereads w where w.pipeline_id = p.id) as rereads_from
         from etl.etl_pipelines p
         left join etl.etl_state s on s.pipeline_id = p.id
         order by p.name

@@ -450,20 +450,23 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         r#"
         with run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(started_at, now()), target_id = coalesce(r.target_id, $4),
-                checkpoint_from = case when not $5 then checkpoint_from end
+            set status = 'RUNNING', started_at = coalesce(started_at, now()), target_id = coalesce(r.target_id, $6),
+                checkpoint_from = case when not $7 then checkpoint_from end
             from (select set_config('synchronous_commit', 'off', true)) as not_waiting
             where r.id = $1
             returning r.id
         )
         update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $5 then g.after end)
+        set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $7 then g.after end),
+            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
         from run
         where g.run_id = run.id
         "#,
         id as RunId,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
         start.target_id,
         start.anew,
     )
@@ -479,6 +482,10 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+    /// The time behind the bound, where keys come from the clock.
+    pub horizon: Option<DateTime<Utc>>,
+    /// The server whose clock that is.
+    pub server: Option<String>,
     /// What was owed and is read now, and what is owed from now on.
     pub debts: Debts,
     /// The index that it writes.
@@ -490,12 +497,12 @@ pub struct Start {
 /// How a run's start changes what its pipeline must read again.
 #[derive(Debug, Default, PartialEq)]
 pub struct Debts {
-    /// Nothing of what was owed is owed any more.
-    pub settled: bool,
+    /// Transactions that nothing is owed for any more.
+    pub settled: Vec<String>,
     /// The pipeline's checkpoint moves back to here.
     pub rewind: Option<Checkpoint>,
     /// What must be read again by a later run.
-    pub incurred: Option<Reread>,
+    pub incurred: Vec<Reread>,
 }
 
 /// Notes the estimate of the rows that a run will read.

@@ -16,13 +16,15 @@ pub struct State {
     pub batch: i64,
     /// When.
     pub updated_at: DateTime<Utc>,
+    /// Where keys come from the clock: from when on transactions may not have been complete.
+    pub horizon: Option<DateTime<Utc>>,
 }
 
 /// Reads a pipeline's checkpoint.
 pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<State>> {
     let row = sqlx::query!(
         r#"
-        select checkpoint_key, checkpoint_id, run_id as "run_id: RunId", batch, updated_at
+        select checkpoint_key, checkpoint_id, run_id as "run_id: RunId", batch, updated_at, horizon
         from etl.etl_state
         where pipeline_id = $1
         "#,
@@ -35,24 +37,12 @@ pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::
         run_id: row.run_id,
         batch: row.batch,
         updated_at: row.updated_at,
+        horizon: row.horizon,
     }))
 }
 
 /// Forgets a pipeline's checkpoint.
 pub async fn forget(tx: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_state where pipeline_id = $1", pipeline as PipelineId).execute(tx).await?;
-    Ok(())
-}
-
-/// Moves a pipeline's checkpoint back, so that what follows is read again.
-pub async fn rewind(tx: &mut PgConnection, pipeline: PipelineId, to: &Checkpoint) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update etl.etl_state set checkpoint_key = $2, checkpoint_id = $3, updated_at = now() where pipeline_id = $1",
-        pipeline as PipelineId,
-        to.key,
-        to.id,
-    )
-    .execute(tx)
-    .await?;
     Ok(())
 }

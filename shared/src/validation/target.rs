@@ -91,7 +91,7 @@ pub(super) async fn mismatches(
         if !columns.is_empty() {
             let (_, field) = draft.reader().unwrap_or(("", "source_query"));
             let mut messages = column_problems(connection, draft, &target, &reader.arriving, &columns).await?;
-            messages.extend(value_problem(connection, &reader.arriving, &columns).await?);
+            messages.extend(value_problem(connection, &reader.arriving, &columns, table).await?);
             problems.extend(messages.into_iter().map(|message| Problem::new(field, message)));
         }
     }
@@ -179,10 +179,11 @@ async fn value_problem(
     connection: &mut PgConnection,
     source: &[SourceColumn],
     columns: &[TargetColumn],
+    table: &str,
 ) -> Result<Option<String>, sqlx::Error> {
     let (from, to): (Vec<_>, Vec<_>) =
         pairs(source, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid)).unzip();
-    match guard::check_arriving(connection, &from, &to).await {
+    match guard::check_arriving(connection, &from, &to, table).await {
         Ok(()) => Ok(None),
         Err(GuardError::Refused(refusal)) => Ok(Some(refusal.to_string())),
         Err(GuardError::Database(error)) => Err(error),

@@ -6,18 +6,10 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
-    store::{
-        self,
-        horizon::{self, Reread},
-        pages, pipelines, runs, swaps,
-    },
+    store::{self, horizon, pages, pipelines, runs, swaps},
 };
 
-use super::{
-    chain::observe_phase,
-    plan::{Bound, Plan},
-    pushdown::Completion,
-};
+use super::{chain::observe_phase, plan::Plan, pushdown::Completion};
 use crate::{environment::Environment, error::BatchError};
 
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
@@ -37,13 +29,19 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     let mut tx = connection.begin_named("begin").await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
     let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
-    let late = if walked && plan.bound == Bound::Clock { late_starters(&mut tx, job).await? } else { None };
-    if late.is_some() || written > 0 {
+    // A transaction may publish its start a moment after it took it: one that is open now and began before the run's bound
+    // was not seen when the bound was taken, and is read again.
+    let late = if walked && plan.bound.is_by_clock() {
+        horizon::late_starters(&mut tx, job.batch.run_id).await?
+    } else {
+        Vec::new()
+    };
+    if !late.is_empty() || written > 0 {
         // From here on others wait: the pipeline's row first, then the run's, as everywhere.
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
-    if let Some(late) = late {
-        horizon::owe(&mut tx, job.batch.pipeline_id, late).await?;
+    if !late.is_empty() {
+        horizon::owe(&mut tx, job.batch.pipeline_id, &late).await?;
     }
     if written > 0 {
         runs::add_written(&mut tx, job.batch.run_id, written).await?;
@@ -75,8 +73,7 @@ async fn end_at_once(
     if plan.completion.is_some() {
         return Ok(None);
     }
-    let by_clock = plan.bound == Bound::Clock;
-    Ok(execution::finish_at_once(connection, job, &plan.pipeline, by_clock).await?)
+    Ok(execution::finish_at_once(connection, job, &plan.pipeline).await?)
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat.
@@ -118,13 +115,6 @@ async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result
     let written = pages::execute(tx, replace, &[]).await?.rows_written;
     swaps::remove(tx, gathered_in).await?;
     Ok(written)
-}
-
-/// A transaction may publish its start a moment after it took it: whoever is open now and began before the run's
-/// bound was not seen when the bound was taken, and is read again.
-async fn late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Reread>, BatchError> {
-    let late = horizon::late_starters(tx, job.batch.run_id).await?;
-    Ok(late.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest }))
 }
 
 /// One line at the end of every run, with advice where there is any.

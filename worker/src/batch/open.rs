@@ -59,7 +59,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     };
     run.checkpoint_from = run.checkpoint_from.filter(|_| !binding.as_ref().is_some_and(|binding| binding.anew));
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &env.clock, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };

@@ -6,7 +6,10 @@ use sqlx::PgPool;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
+    domain::{
+        ErrorClass, FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, clock_key,
+        transform,
+    },
     guard::{Describing, SourceSchemas},
     store::{
         installation,
@@ -33,10 +36,19 @@ pub const SWAP_PREFIX: &str = "swap_";
 pub enum Bound {
     /// The key is a `timestamptz`: read up to the start of the oldest open transaction.
     Clock,
+    /// The key is a `date`: likewise, and the days that are not over everywhere again.
+    Day,
     /// Any other key: read up to the greatest key, after those who were writing then have ended.
     Writers,
     /// A full run reads everything.
     None,
+}
+
+impl Bound {
+    /// Whether keys come from the database's clock.
+    pub fn is_by_clock(self) -> bool {
+        matches!(self, Self::Clock | Self::Day)
+    }
 }
 
 /// Keys that are settled once these transactions have ended.
@@ -72,6 +84,8 @@ pub struct Plan {
     pub relations: Vec<String>,
     /// Whether NULL keys are read before all others.
     pub nulls_first: bool,
+    /// Whether rows with the checkpoint's own key are read again: of keys that the user answers for, equal ones may come.
+    pub ties_again: bool,
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
     /// How its rows get to the target.
@@ -132,7 +146,8 @@ impl Reviewed {
         let review = validation::review(db, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-            return Err(BatchError::fatal(list.join("; ")));
+            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+            return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
         let mut connection = db.acquire().await?;
@@ -209,6 +224,7 @@ impl Plan {
             pipeline: inputs.name.clone(),
             relations: reader.relations.iter().cloned().collect(),
             nulls_first: page.nulls_first(),
+            ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),
             route: route(inputs, &page, index, max_row_bytes),
@@ -256,7 +272,8 @@ fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {
     match (mode, walk.first().map(|column| column.type_name.as_str())) {
         (Mode::Full, _) => Bound::None,
-        (Mode::Incremental, Some("timestamp with time zone")) => Bound::Clock,
+        (Mode::Incremental, Some(clock_key::TIMESTAMPTZ)) => Bound::Clock,
+        (Mode::Incremental, Some(clock_key::DATE)) => Bound::Day,
         (Mode::Incremental, _) => Bound::Writers,
     }
 }

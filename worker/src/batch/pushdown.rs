@@ -154,22 +154,35 @@ impl Page<'_> {
 
     /// The condition of being after the row where the page begins.
     fn after(&self) -> String {
-        let names = self.walk_names("source").join(", ");
-        let values = self.begin_values();
-        let keyset = format!("($5 is null or ({names}) > ({values}))");
         if !self.nulls_first() {
-            return keyset;
+            return format!("($5 is null or {})", self.beyond(1));
         }
         // Without a key the page begins among the NULL keys; the third and fourth value say where it goes on after them.
         let (key, id) = (&self.walk[0], &self.walk[1]);
         let (key_name, id_name) = (quote(&key.name), quote(&id.name));
-        let (key_type, id_type) = (&key.type_name, &id.type_name);
+        let id_type = &id.type_name;
         format!(
             "case when $5 is null then true
-                  when ($5)[1] is not null then ({names}) > ({values})
+                  when ($5)[1] is not null then {beyond}
                   when source.{key_name} is null then ($5)[2] is null or source.{id_name} > ($5)[2]::{id_type}
-                  else ($5)[3] is null or ({names}) > (($5)[3]::{key_type}, ($5)[4]::{id_type}) end"
+                  else ($5)[3] is null or {then} end",
+            beyond = self.beyond(1),
+            then = self.beyond(3),
         )
+    }
+
+    /// The condition of being after the row whose values stand from this place on. Without an id the page begins with the key.
+    fn beyond(&self, place: usize) -> String {
+        let names = self.walk_names("source");
+        let value = |(offset, column): (usize, &WalkColumn)| format!("($5)[{}]::{}", place + offset, column.type_name);
+        let values: Vec<_> = self.walk.iter().enumerate().map(value).collect();
+        let after = format!("({}) > ({})", names.join(", "), values.join(", "));
+        match (self.inputs.mode, names.as_slice(), values.as_slice()) {
+            (Mode::Incremental, [key, _], [first, _]) => {
+                format!("case when ($5)[{}] is null then {key} >= {first} else {after} end", place + 1)
+            }
+            _ => after,
+        }
     }
 
     /// The condition of being below the bound of the run.
@@ -179,7 +192,7 @@ impl Page<'_> {
         let null = if self.nulls_first() { format!("source.{name} is null or ") } else { String::new() };
         match self.bound {
             Bound::None => "true".to_owned(),
-            Bound::Clock => format!("({null}source.{name} < $6::{})", key.type_name),
+            Bound::Clock | Bound::Day => format!("({null}source.{name} < $6::{})", key.type_name),
             Bound::Writers => format!("({null}source.{name} <= $6::{})", key.type_name),
         }
     }

@@ -11,6 +11,7 @@ mod faults;
 mod films;
 mod gate;
 mod indexes;
+mod late;
 mod letters;
 mod node;
 mod pipelines;
@@ -19,6 +20,9 @@ mod rebuilds;
 mod reconcile;
 mod refusals;
 mod removal;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/storm.rs"]
+mod storm;
 mod support;
 mod values;
 mod versions;

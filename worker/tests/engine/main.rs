@@ -6,11 +6,15 @@ mod control;
 mod errors;
 mod interleavings;
 mod late_commits;
+mod late_horizon;
+mod late_keys;
 mod modes;
+mod names;
 mod reconcile;
 mod recovery;
 mod replay;
 mod reports;
+mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 mod support;

@@ -10,8 +10,8 @@ use vitrina_shared::{
     config::{DatabaseConfig, Env, SourceConfig, WorkerConfig},
     configuration,
     domain::{
-        Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest, ReportStatus, Run,
-        RunId, RunStatus, Status, TaskKind,
+        KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
+        ReportStatus, Run, RunId, RunStatus, Status, TaskKind,
     },
     lifecycle::{self, Cause, LifecycleError},
     reports,
@@ -315,7 +315,8 @@ pub fn draft(name: &str, mode: Mode, query: &str, target: &str, batch_size: i32)
         incremental_key: incremental.then(|| "modified".to_owned()),
         incremental_id_key: incremental.then(|| "id".to_owned()),
         enabled: true,
-        options: PipelineOptions::default(),
+        // Says nothing new of keys that come from the clock.
+        options: PipelineOptions { key_order: incremental.then_some(KeyOrder::Commit), ..PipelineOptions::default() },
         tasks: Vec::new(),
     }
 }

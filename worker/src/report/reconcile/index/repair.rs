@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Mode,
+        error_class::without_values,
         report::{Depth, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
     store::{pipelines, write_numbers},
@@ -81,8 +82,8 @@ impl Comparison<'_> {
             return Err(overtaken(tx, version).await?);
         }
         if let Some(first) = written.rejected.first() {
-            let (rows_rejected, error) = (written.rejected.len(), &first.reason);
-            tracing::warn!(rows_rejected, error, "some documents were refused and still differ");
+            let (rows_rejected, error) = (written.rejected.len(), without_values(&first.reason));
+            tracing::warn!(rows_rejected, %error, "some documents were refused and still differ");
         }
         Ok(Repaired { written: written.changes().cast_signed(), removed: removed.deleted.cast_signed() })
     }
