@@ -38,6 +38,7 @@ create table etl.etl_pipelines (
     status             text        not null default 'IDLE',
     options            jsonb       not null default '{}',
     version            bigint      not null default 1,
+    checkpoint_epoch   bigint      not null default 0,
     created_at         timestamptz not null default now(),
     updated_at         timestamptz not null default now(),
 
@@ -60,6 +61,7 @@ create index etl_pipelines_status_idx on etl.etl_pipelines (status) where status
 comment on table etl.etl_pipelines is 'What should run: a query, a target and how to walk from one to the other';
 comment on column etl.etl_pipelines.status is 'Changed only by the lifecycle; setting RUN_REQUESTED by hand is picked up by recovery';
 comment on column etl.etl_pipelines.version is 'Grows with every change of the configuration, its tasks included; the API''s ETag';
+comment on column etl.etl_pipelines.checkpoint_epoch is 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
 
 create table etl.etl_pipeline_tasks (
     pipeline_id  uuid    not null,
@@ -93,6 +95,9 @@ create table etl.etl_runs (
     requested_by    text        not null,
     correlation_id  text        not null,
     inputs          jsonb       not null,
+    target          text        generated always as (
+                                    coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table')) stored,
+    checkpoint_epoch bigint     not null default 0,
     target_id       text,
     requested_at    timestamptz not null default now(),
     started_at      timestamptz,
@@ -100,6 +105,7 @@ create table etl.etl_runs (
     rows_read       bigint      not null default 0,
     rows_written    bigint      not null default 0,
     rows_rejected   bigint      not null default 0,
+    rows_removed    bigint      not null default 0,
     rows_total      bigint,
     batches         bigint      not null default 0,
     attempts        integer     not null default 0,
@@ -107,6 +113,7 @@ create table etl.etl_runs (
     error_class     text,
     checkpoint_from jsonb,
     checkpoint_to   jsonb,
+    leaves          jsonb,
 
     constraint etl_runs_pkey primary key (id),
     constraint etl_runs_pipeline_fkey
@@ -125,10 +132,18 @@ create table etl.etl_runs (
 -- The database itself refuses a second unfinished run of a pipeline.
 create unique index etl_runs_one_active_idx on etl.etl_runs (pipeline_id)
     where status in ('QUEUED', 'RUNNING', 'PAUSED');
+-- And a second unfinished run on a target, whatever pipeline it belongs to: two of them would write older rows over newer
+-- ones, and a full run would remove what the other one wrote meanwhile.
+create unique index etl_runs_one_per_target_idx on etl.etl_runs (target)
+    where status in ('QUEUED', 'RUNNING', 'PAUSED');
 create index etl_runs_history_idx on etl.etl_runs (pipeline_id, requested_at desc, id desc);
 
 comment on table etl.etl_runs is 'Every attempt to run a pipeline, with what it did';
 comment on column etl.etl_runs.inputs is 'The configuration the run was requested with, for `again`';
+comment on column etl.etl_runs.target is 'What the run writes: the target of the last step, or else of the pipeline';
+comment on column etl.etl_runs.checkpoint_epoch is 'The pipeline''s epoch when the run was requested, for a repeated run that of the repeated one';
+comment on column etl.etl_runs.rows_removed is 'Rows that were removed from the target because the query does not return them any more';
+comment on column etl.etl_runs.leaves is 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
 comment on column etl.etl_runs.target_id is
     'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; null for a mart. A checkpoint belongs to the index of the run that wrote it';
 comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';

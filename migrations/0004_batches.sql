@@ -294,13 +294,15 @@ begin
         finished_at = case when not page.more then now() end
     where g.run_id = batch_run and g.range_no = batch_range;
 
-    -- A page of NULL keys is before every key: there is no checkpoint yet.
+    -- A page of NULL keys is before every key: there is no checkpoint yet. A checkpoint that was forgotten after the run was
+    -- requested is not the run's any more: moving it would skip the rows that it was forgotten for.
     if run.mode = 'incremental' and page.last[1] is not null then
         -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken. A
         -- run during which others rested says at its end that there was none (`store::at_once`).
         insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
-        values (run.pipeline_id, page.last[1], page.last[2], batch_run, batch_number,
-                range.horizon - interval '1 second', range.server)
+        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
+        from etl.etl_pipelines p
+        where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
             run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),

@@ -23,6 +23,8 @@ as $$
                 case c.type
                     when 'character'::regtype then 'text'
                     when 'bit'::regtype then 'bit varying'
+                    when 'character[]'::regtype then 'text[]'
+                    when 'bit[]'::regtype then 'bit varying[]'
                     else format_type(c.type, null)
                 end,
                 case when c.name = any (key) then ' not null' end

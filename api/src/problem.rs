@@ -240,9 +240,13 @@ impl From<LifecycleError> for ApiError {
     fn from(error: LifecycleError) -> Self {
         match error {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::NotFound(error.to_string()),
-            LifecycleError::Disabled(_) | LifecycleError::WalksOtherwise { .. } | LifecycleError::Illegal { .. } => {
-                Self::IllegalState(error.to_string())
-            }
+            LifecycleError::Disabled(_)
+            | LifecycleError::WalksOtherwise { .. }
+            | LifecycleError::ChangedSince { .. }
+            | LifecycleError::TargetBusy { .. }
+            | LifecycleError::SharedTarget { .. }
+            | LifecycleError::AnotherRun { .. }
+            | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
             LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
             LifecycleError::Enqueue(error) => Self::internal(error),
         }

@@ -9,6 +9,7 @@ pub mod index_options;
 mod names;
 pub mod pipeline;
 mod quoted_values;
+pub mod removal;
 pub mod report;
 pub mod run;
 mod source_column;
@@ -25,6 +26,7 @@ pub use names::NamedEnum;
 pub use pipeline::{
     FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
 };
+pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};
 pub use source_column::SourceColumn;

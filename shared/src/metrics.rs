@@ -32,6 +32,7 @@ pub const ROWS_READ: &str = "vitrina_rows_read_total";
 pub const ROWS_WRITTEN: &str = "vitrina_rows_written_total";
 /// Rows that were set aside, by pipeline.
 pub const ROWS_REJECTED: &str = "vitrina_rows_rejected_total";
+pub const ROWS_REMOVED: &str = "vitrina_rows_removed_total";
 /// Batches, by pipeline and result.
 pub const BATCHES: &str = "vitrina_batches_total";
 /// How long batches took, by pipeline.

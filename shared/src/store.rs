@@ -22,6 +22,7 @@ pub mod targets;
 pub mod tasks;
 pub mod totals;
 pub mod transitions;
+pub mod value_types;
 pub mod workers;
 pub mod write_numbers;
 

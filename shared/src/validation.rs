@@ -4,6 +4,7 @@
 
 mod creation;
 mod index;
+mod key;
 mod late;
 mod plan;
 mod query;
@@ -16,7 +17,7 @@ use sqlx::{PgConnection, PgPool};
 use crate::{
     domain::{PipelineDraft, Problem, SourceColumn, TargetName},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
-    store::targets,
+    store::{targets, value_types::ValueType},
 };
 
 pub use creation::plan as plan_mart;
@@ -40,15 +41,24 @@ pub struct Reader {
     pub query: SourceQuery,
     /// What it returns.
     pub columns: Vec<SourceColumn>,
+    /// What the types of its columns are made of, in the same order.
+    pub types: Vec<ValueType>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
     /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
     pub origins: Vec<(u32, i16)>,
+    /// What makes it return other values each time it is read, such as `now()`.
+    pub unsteady: BTreeSet<String>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
 
 impl Reader {
+    /// The names of what arrives at the target.
+    pub fn arriving_names(&self) -> Vec<&str> {
+        self.arriving.iter().map(|column| column.name.as_str()).collect()
+    }
+
     /// The types of the columns that an incremental run walks by.
     pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
         let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);

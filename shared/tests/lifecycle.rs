@@ -716,7 +716,12 @@ async fn the_log_is_seen_in_commit_order_by_a_reader_that_resumes_by_id() {
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let db = world.db.pool().clone();
-        let id = configuration::create(&db, &draft(&format!("p{writer}"))).await.unwrap().id;
+        // A target each: one is written by one run at a time.
+        let target = format!("es:p{writer}");
+        let allow = sqlx::query("insert into etl.etl_targets (target, key) values ($1, '{id}')");
+        allow.bind(&target).execute(world.db.admin()).await.unwrap();
+        let draft = PipelineDraft { target_table: target, ..draft(&format!("p{writer}")) };
+        let id = configuration::create(&db, &draft).await.unwrap().id;
         writers.spawn(async move {
             for _ in 0..10 {
                 lifecycle::request_run(&db, &id.into(), None, ANNA).await.unwrap();

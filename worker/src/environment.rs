@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{PipelineDraft, RunId},
+    domain::{PipelineDraft, PipelineId, RunId},
     guard::{Describing, SourceSchemas},
 };
 
@@ -147,19 +147,19 @@ impl Environment {
         unpoisoned(&self.plans).remove(&run);
     }
 
-    /// What was found out about the same inputs a moment ago.
-    pub fn review(&self, inputs: &PipelineDraft) -> Option<Arc<Reviewed>> {
+    /// What was found out about the same inputs of the same pipeline a moment ago.
+    pub fn review(&self, pipeline: PipelineId, inputs: &PipelineDraft) -> Option<Arc<Reviewed>> {
         let reviews = unpoisoned(&self.reviews);
-        let (found_at, reviewed) = reviews.get(&essence(inputs))?;
+        let (found_at, reviewed) = reviews.get(&essence(pipeline, inputs))?;
         (found_at.elapsed() < REVIEW_HOLDS).then(|| reviewed.clone())
     }
 
     /// Keeps what was found out about inputs.
-    pub fn keep_review(&self, inputs: &PipelineDraft, reviewed: Reviewed) -> Arc<Reviewed> {
+    pub fn keep_review(&self, pipeline: PipelineId, inputs: &PipelineDraft, reviewed: Reviewed) -> Arc<Reviewed> {
         let mut reviews = unpoisoned(&self.reviews);
         reviews.retain(|_, (found_at, _)| found_at.elapsed() < REVIEW_HOLDS);
         let reviewed = Arc::new(reviewed);
-        reviews.insert(essence(inputs), (Instant::now(), reviewed.clone()));
+        reviews.insert(essence(pipeline, inputs), (Instant::now(), reviewed.clone()));
         reviewed
     }
 
@@ -198,9 +198,43 @@ pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What of a pipeline's inputs a review looks at.
-fn essence(inputs: &PipelineDraft) -> String {
-    let parts = (inputs.kind, inputs.mode, inputs.reader(), inputs.final_target(), &inputs.target_table);
-    let keys = (&inputs.incremental_key, &inputs.incremental_id_key, &inputs.options, inputs.tasks.len());
-    format!("{parts:?} {keys:?}")
+/// What a review depends on: all of the inputs, and the pipeline. One that was deleted and made again may have a target with
+/// another key or other options under the same name.
+fn essence(pipeline: PipelineId, inputs: &PipelineDraft) -> String {
+    format!("{pipeline} {inputs:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use vitrina_shared::domain::{Mode, PipelineOptions, Task, TaskKind};
+
+    use super::*;
+
+    #[test]
+    fn inputs_that_differ_in_any_option_of_a_transform_are_reviewed_anew() {
+        let mask = |column: &str| PipelineDraft {
+            name: "films".to_owned(),
+            description: String::new(),
+            kind: TaskKind::Rust,
+            mode: Mode::Full,
+            source_query: None,
+            target_table: "analytics.films".to_owned(),
+            batch_size: 10,
+            incremental_key: None,
+            incremental_id_key: None,
+            enabled: true,
+            options: PipelineOptions::default(),
+            tasks: vec![Task {
+                order_index: 1,
+                task_type: TaskKind::Rust,
+                body: "mask".to_owned(),
+                target_table: None,
+                options: serde_json::Map::from_iter([("columns".to_owned(), serde_json::json!([column]))]),
+            }],
+        };
+        let pipeline = PipelineId::generate();
+        assert_eq!(essence(pipeline, &mask("title")), essence(pipeline, &mask("title")));
+        assert_ne!(essence(pipeline, &mask("title")), essence(pipeline, &mask("name")));
+        assert_ne!(essence(pipeline, &mask("title")), essence(PipelineId::generate(), &mask("title")));
+    }
 }

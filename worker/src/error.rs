@@ -185,6 +185,10 @@ impl From<LifecycleError> for BatchError {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
             LifecycleError::Disabled(_)
             | LifecycleError::WalksOtherwise { .. }
+            | LifecycleError::ChangedSince { .. }
+            | LifecycleError::TargetBusy { .. }
+            | LifecycleError::SharedTarget { .. }
+            | LifecycleError::AnotherRun { .. }
             | LifecycleError::Illegal { .. }
             | LifecycleError::Enqueue(_) => Self::fatal(error.to_string()),
         }

@@ -9,7 +9,7 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     configuration::{self, ConfigurationError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineRef, Problem, TaskPlan, bounds::MAX_STEPS},
+    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem, TaskPlan, bounds::MAX_STEPS},
     store::{pipelines, runs, state},
     validation::{self, Reader, Review},
 };
@@ -81,7 +81,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> 
 pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    refuse_problems(&app, &Actor::of(depot)?, &draft).await?;
+    refuse_problems(&app, &Actor::of(depot)?, &draft, None).await?;
     let pipeline = configuration::create(&app.db, &draft).await?;
     Ok(Versioned { view: pipeline.into(), created: true })
 }
@@ -113,7 +113,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
             refuse(draft.problems())?;
             OnCheckpoint::Keep
         } else {
-            let reader = refuse_problems(&app, &actor, &draft).await?;
+            let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
             on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?
         };
         match configuration::change(&app.db, current.id, current.version, &draft, fate, actor.cause()).await {
@@ -152,7 +152,8 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
+    let mut problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
+    problems.extend(sharing(&app, &draft, None).await?);
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
@@ -165,8 +166,19 @@ async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Re
     Ok(validation::review(&app.db, &describing, draft, &app.schemas).await?)
 }
 
-async fn refuse_problems(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
-    let review = review(app, actor, draft).await?;
+/// What other pipelines have against the draft.
+async fn sharing(app: &App, draft: &PipelineDraft, itself: Option<PipelineId>) -> ApiResult<Option<Problem>> {
+    Ok(configuration::sharing_problem(&mut *app.db.acquire().await?, draft, itself).await?)
+}
+
+async fn refuse_problems(
+    app: &App,
+    actor: &Actor,
+    draft: &PipelineDraft,
+    itself: Option<PipelineId>,
+) -> ApiResult<Option<Reader>> {
+    let mut review = review(app, actor, draft).await?;
+    review.problems.extend(sharing(app, draft, itself).await?);
     refuse(review.problems)?;
     Ok(review.reader)
 }

@@ -8,7 +8,7 @@ use vitrina_shared::domain::{
     FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
-use super::OneOf;
+use super::{MaxRemovedValue, OneOf};
 
 /// One step of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -52,6 +52,10 @@ pub struct OptionsInput {
     /// With `dead_letter`: how many rows of a run may be put aside before it fails after all; 1,000 unless it says otherwise.
     #[serde(default)]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove: a number, a share such as 0.2, or a percentage such as `20%`. Without
+    /// it, half of them, or 100.
+    #[serde(default)]
+    pub max_removed: Option<MaxRemovedValue>,
 }
 
 /// A new pipeline.
@@ -203,6 +207,7 @@ impl From<OptionsInput> for PipelineOptions {
             key_order: input.key_order.map(|value| value.0),
             on_row_error: input.on_row_error.map(|value| value.0),
             max_rejects: input.max_rejects,
+            max_removed: input.max_removed.map(|value| value.0),
         }
     }
 }

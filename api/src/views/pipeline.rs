@@ -14,7 +14,7 @@ use vitrina_shared::{
     store::{state::State, workers::Worker},
 };
 
-use super::{OneOf, ProgressView, RunView, Values};
+use super::{MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -81,6 +81,9 @@ pub struct OptionsView {
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_removed: Option<MaxRemovedValue>,
 }
 
 /// One step of a plan.
@@ -135,6 +138,7 @@ impl From<PipelineOptions> for OptionsView {
             key_order: options.key_order.map(OneOf),
             on_row_error: options.on_row_error.map(OneOf),
             max_rejects: options.max_rejects,
+            max_removed: options.max_removed.map(MaxRemovedValue),
         }
     }
 }

@@ -236,6 +236,10 @@ pub struct ReconciliationView {
     pub verdict: OneOf<Verdict>,
     /// Some of the rows that differ.
     pub sample: Vec<DifferenceView>,
+    /// Why rows may differ without having drifted: the query returns other values each time it is read. Null where nothing
+    /// speaks for that.
+    #[salvo(schema(required))]
+    pub note: Option<String>,
     /// What was repaired; null where nothing should be.
     #[salvo(schema(required))]
     pub repaired: Option<RepairedView>,
@@ -294,6 +298,7 @@ impl From<Reconciliation> for ReconciliationView {
             target_max: found.target_max,
             verdict: found.verdict.into(),
             sample: found.sample.into_iter().map(DifferenceView::from).collect(),
+            note: found.note,
             repaired: found.repaired.map(|done| RepairedView { written: done.written, removed: done.removed }),
             took_ms: found.took_ms,
         }

@@ -66,6 +66,7 @@ struct Reconciliation {
     target_max: Option<Value>,
     #[serde(default)]
     sample: Vec<Difference>,
+    note: Option<String>,
     took_ms: i64,
 }
 
@@ -165,6 +166,7 @@ fn text(name: &str, found: &Reconciliation, state: State) -> String {
     if !found.sample.is_empty() {
         lines.push(sample(&found.sample));
     }
+    lines.extend(found.note.clone());
     if let Some(Repaired { written, removed }) = &found.repaired {
         lines.push(format!("repaired: {} written, {} removed", counted(*written, "row"), thousands(*removed)));
     }

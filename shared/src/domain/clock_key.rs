@@ -4,7 +4,7 @@
 //! transactions share a key, and one that began before the last bound says nothing about the others: rows with the
 //! checkpoint's own key may still come. How coarse a column is, its values show: whole seconds, whole days.
 
-use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Timelike, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, TimeDelta, Timelike, Utc, Weekday};
 
 use super::checkpoint::key_time;
 
@@ -74,18 +74,34 @@ fn date(key: &str) -> Option<NaiveDate> {
 }
 
 /// How coarse a column may be that has this value; zero where it has microseconds. Rather too coarse than too fine: a whole
-/// minute may be one of `date_bin`, and a quarter of an hour a midnight somewhere, or the beginning of a year.
+/// minute may be one of `date_bin`, and a quarter of an hour is a midnight somewhere.
 fn grain(key: DateTime<Utc>) -> TimeDelta {
     let micros = key.nanosecond() / 1000;
     if micros == 0 {
         return match (key.second(), key.minute() % 15) {
-            (0, 0) => TimeDelta::days(366),
+            (0, 0) => calendar_grain(key),
             (0, _) => TimeDelta::hours(1),
             _ => TimeDelta::minutes(1),
         };
     }
     let zeros = (1..6_u32).take_while(|digits| micros % 10_u32.pow(*digits) == 0).last();
     TimeDelta::microseconds(zeros.map_or(0, |digits| 10_i64.pow(digits)))
+}
+
+/// How long the day, week, month or year is that may begin at this midnight, wherever it is one. Some days have 25 hours.
+fn calendar_grain(midnight: DateTime<Utc>) -> TimeDelta {
+    let hours = TimeDelta::hours(1);
+    let days = [midnight - WESTERNMOST, midnight + EASTERNMOST].map(|there| there.date_naive());
+    let begins = |unit: fn(&NaiveDate) -> bool| days.iter().any(unit);
+    if begins(|day| day.ordinal() == 1) {
+        TimeDelta::days(366) + hours
+    } else if begins(|day| day.day() == 1) {
+        TimeDelta::days(31) + hours
+    } else if begins(|day| day.weekday() == Weekday::Mon) {
+        TimeDelta::days(7) + hours
+    } else {
+        TimeDelta::days(1) + hours
+    }
 }
 
 #[cfg(test)]
@@ -129,6 +145,22 @@ mod tests {
         }
         assert_eq!(unsettled("12:00:01", "12:00:00.5"), Some(time("11:59:00.5")), "a key before its horizon");
         assert_eq!(unsettled("00:00:00", "23:59:59"), Some(time("00:00:00")), "a midnight");
+    }
+
+    #[test]
+    fn a_midnight_is_complete_once_its_day_week_month_or_year_has_ended() {
+        for (midnight, inside, outside) in [
+            ("2026-03-04", "2026-03-04 20:00:00", "2026-03-05 02:00:00"),
+            ("2026-03-09", "2026-03-15 20:00:00", "2026-03-16 02:00:00"),
+            ("2026-03-01", "2026-03-31 20:00:00", "2026-04-01 02:00:00"),
+            ("2026-01-01", "2026-12-31 20:00:00", "2027-01-02 02:00:00"),
+        ] {
+            let at = |text: &str| key_time(&format!("{text}+00")).expect(text);
+            let unsettled =
+                |horizon| unsettled_since(&format!("{midnight} 00:00:00+00"), TIMESTAMPTZ, Some(at(horizon)));
+            assert_eq!(unsettled(inside), Some(at(&format!("{midnight} 00:00:00"))), "{midnight}");
+            assert_eq!(unsettled(outside), None, "{midnight}");
+        }
     }
 
     #[test]

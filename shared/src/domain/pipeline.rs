@@ -8,6 +8,7 @@ use super::{
     PipelineId, Status, TargetName, Task, TaskPlan,
     bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
     names::named_enum,
+    removal::MaxRemoved,
 };
 
 named_enum! {
@@ -92,6 +93,9 @@ pub struct PipelineOptions {
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_removed: Option<MaxRemoved>,
 }
 
 impl PipelineOptions {
@@ -250,6 +254,14 @@ impl PipelineDraft {
                 (Mode::Full | Mode::Incremental, _) => {}
             }
         }
+        if self.mode == Mode::Incremental
+            && self.incremental_key.is_some()
+            && self.incremental_key == self.incremental_id_key
+        {
+            let message = "the id tells apart rows with equal keys, so it is another column than incremental_key: the \
+                 primary key is the usual one";
+            problems.push(Problem::new("incremental_id_key", message));
+        }
         if self.mode == Mode::Incremental && self.options.full_strategy.is_some() {
             problems.push(Problem::new("options.full_strategy", "only a pipeline in mode `full` has a full strategy"));
         }
@@ -298,6 +310,25 @@ impl PipelineDraft {
             (draft.incremental_key.clone(), draft.incremental_id_key.clone(), draft.final_target().0.to_owned())
         };
         kept(self) == kept(changed)
+    }
+
+    /// Whether both read the same rows and make the same of them.
+    pub fn reads_alike(&self, other: &Self) -> bool {
+        let steps = |draft: &Self| -> Vec<_> {
+            draft.tasks.iter().skip(1).map(|task| (task.body.clone(), task.options.clone())).collect()
+        };
+        self.reader().map(|(query, _)| query) == other.reader().map(|(query, _)| query) && steps(self) == steps(other)
+    }
+
+    /// What differs between a run's inputs and the pipeline as it is now, so that repeating the run would write other rows,
+    /// or elsewhere.
+    pub fn differs_from_run(&self, inputs: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("target", self.final_target().0 != inputs.final_target().0),
+            ("mode", self.mode != inputs.mode),
+            ("query or transforms", !self.reads_alike(inputs)),
+        ];
+        fields.into_iter().filter_map(|(field, differs)| differs.then_some(field)).collect()
     }
 
     /// The fields that differ and must not change while a run is unfinished.

@@ -234,6 +234,9 @@ pub struct Reconciliation {
     pub verdict: Verdict,
     /// Some of the rows that differ.
     pub sample: Vec<Difference>,
+    /// Why rows may differ without having drifted: the query is not deterministic.
+    #[serde(default)]
+    pub note: Option<String>,
     /// What was repaired, where that was wanted.
     pub repaired: Option<Repaired>,
     /// How long it took.

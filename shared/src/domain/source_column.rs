@@ -9,10 +9,18 @@ pub struct SourceColumn {
     pub type_oid: u32,
     /// The type as SQL writes it, for instance `timestamp with time zone`.
     pub type_name: String,
-    /// The type with its length or precision, for instance `character varying(20)`, where that is known.
+    /// The type with its length or precision, for instance `character varying(20)`, where that is known. Of a domain it is
+    /// the type behind it, and of a composite type `record`.
     pub declared: Option<String>,
     /// The collation that orders and compares its values, as SQL writes it, where it is another than its type's.
     pub collation: Option<String>,
     /// Whether nulls may come, where that is known: for columns that come straight from a table.
     pub nullable: Option<bool>,
+}
+
+impl SourceColumn {
+    /// The type of its values, with its length or precision where they are known: of a domain the type behind it.
+    pub fn plain_type(&self) -> &str {
+        self.declared.as_deref().unwrap_or(&self.type_name)
+    }
 }

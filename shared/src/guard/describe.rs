@@ -13,6 +13,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 
 use super::{GuardError, ParameterTypes, Refusal, SourceQuery, SourceSchemas, judged};
 use crate::domain::SourceColumn;
+use crate::store::value_types::{self, ValueType};
 
 /// How much `etl_page.describe` writes before the query; complaints are counted from there.
 const BEFORE: usize = "create temporary view vitrina_judged as select * from (".len();
@@ -38,10 +39,14 @@ impl Default for QueryLimits {
 pub struct Description {
     /// What it returns.
     pub columns: Vec<SourceColumn>,
+    /// What the types of its columns are made of, in the same order.
+    pub types: Vec<ValueType>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
     /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
     pub origins: Vec<(u32, i16)>,
+    /// What makes it return other values each time it is read, such as `now()`.
+    pub unsteady: BTreeSet<String>,
 }
 
 /// Asks the server what `query` returns and what it does. `walk` names the key and the id that its placeholders are about.
@@ -71,12 +76,17 @@ pub async fn describe(
         return Err(Refusal::NoColumns.into());
     }
     let judged = judged::judge(&mut tx, reading.tree, schemas).await?;
-    let nullable = nullable(&mut tx, &judged.origins).await?;
-    for (column, nullable) in columns.iter_mut().zip(nullable) {
-        column.nullable = nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
+    let facts = facts(&mut tx, &columns, &judged.origins).await?;
+    for (column, facts) in columns.iter_mut().zip(&facts) {
+        column.nullable = facts.nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
+        if let Some(resolved) = &facts.value.resolved {
+            column.declared = Some(resolved.clone());
+        }
     }
     tx.rollback().await?;
-    Ok(Description { columns, relations: judged.relations, origins: judged.origins })
+    let types = facts.into_iter().map(|facts| facts.value).collect();
+    let judged::Judged { relations, origins, unsteady } = judged;
+    Ok(Description { columns, types, relations, origins, unsteady })
 }
 
 /// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.
@@ -139,22 +149,48 @@ impl Reading {
     }
 }
 
-/// Which columns may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a
-/// column that has none.
-async fn nullable(conn: &mut PgConnection, origins: &[(u32, i16)]) -> sqlx::Result<Vec<Option<bool>>> {
-    sqlx::query_scalar(
-        r"
-        select not a.attnotnull
-        from unnest($1::oid[], $2::int2[]) with ordinality as c (relation, attribute, position)
-        left join pg_class t on t.oid = c.relation and t.relkind in ('r', 'p')
-        left join pg_attribute a on a.attrelid = t.oid and a.attnum = c.attribute
-        order by c.position
-        ",
-    )
-    .bind(origins.iter().map(|(relation, _)| Oid(*relation)).collect::<Vec<_>>())
-    .bind(origins.iter().map(|(_, attribute)| *attribute).collect::<Vec<_>>())
-    .fetch_all(conn)
-    .await
+/// What the catalog says of a column.
+#[derive(Debug, sqlx::FromRow)]
+struct Facts {
+    /// Whether it may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a
+    /// column that has none.
+    nullable: Option<bool>,
+    #[sqlx(flatten)]
+    value: ValueType,
+}
+
+async fn facts(conn: &mut PgConnection, columns: &[SourceColumn], origins: &[(u32, i16)]) -> sqlx::Result<Vec<Facts>> {
+    let leaves = value_types::leaves(
+        // By its name in the catalog: `regcollation` asks for rights on the schema, which only users' queries have.
+        "select c.place, c.type, -1 as modifier, coalesce(k.oid, t.typcollation) as collated_by
+         from unnest($1::oid[], $2::text[]) with ordinality as c (type, collated_by, place)
+         join pg_type t on t.oid = c.type
+         left join lateral (
+             select k.oid
+             from pg_collation k
+             join pg_namespace n on n.oid = k.collnamespace
+             where format('%I.%I', n.nspname, k.collname) = c.collated_by
+               and k.collencoding in (-1, pg_char_to_encoding(getdatabaseencoding()))
+             limit 1
+         ) as k on c.collated_by is not null",
+    );
+    let statement = format!(
+        "with recursive {leaves}
+         select not a.attnotnull as nullable, case when l.domain or l.composite then l.plain end as resolved, l.leaf, l.is_enum,
+                l.deterministic
+         from leaf l
+         left join unnest($3::oid[], $4::int2[]) with ordinality as o (relation, attribute, place) on o.place = l.place
+         left join pg_class t on t.oid = o.relation and t.relkind in ('r', 'p')
+         left join pg_attribute a on a.attrelid = t.oid and a.attnum = o.attribute
+         order by l.place"
+    );
+    sqlx::query_as(AssertSqlSafe(statement))
+        .bind(columns.iter().map(|column| Oid(column.type_oid)).collect::<Vec<_>>())
+        .bind(columns.iter().map(|column| column.collation.clone()).collect::<Vec<_>>())
+        .bind(origins.iter().map(|(relation, _)| Oid(*relation)).collect::<Vec<_>>())
+        .bind(origins.iter().map(|(_, attribute)| *attribute).collect::<Vec<_>>())
+        .fetch_all(conn)
+        .await
 }
 
 /// Tells the query's faults from the server's troubles. `locate` knows where the user wrote what stands at a place of the text.

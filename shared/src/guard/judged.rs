@@ -27,7 +27,12 @@ pub(super) struct Judged {
     pub relations: BTreeSet<String>,
     /// The column of a table that each of its columns is.
     pub origins: Vec<(u32, i16)>,
+    /// What makes it return other values each time it is read, as people name it.
+    pub unsteady: BTreeSet<String>,
 }
+
+/// Functions of the server that answer by the time, and call themselves stable because they do so within a transaction.
+const BY_THE_CLOCK: [&str; 3] = ["now", "statement_timestamp", "transaction_timestamp"];
 
 /// Judges a query by its tree.
 pub(super) async fn judge(
@@ -36,13 +41,13 @@ pub(super) async fn judge(
     schemas: &SourceSchemas,
 ) -> Result<Judged, GuardError> {
     let query = tree::read(&tree)?;
-    let mut judged = Judged { relations: BTreeSet::new(), origins: query.origins.clone() };
+    let mut judged = Judged { relations: BTreeSet::new(), origins: query.origins.clone(), unsteady: BTreeSet::new() };
     let mut found = vec![(query, Author::User)];
     let mut followed = BTreeSet::new();
     let mut read = 1;
     while let Some((mut mentions, author)) = found.pop() {
         mentions.relations.retain(|relation| followed.insert(*relation));
-        let trees = check(conn, &mentions, author, schemas, &mut judged.relations).await?;
+        let trees = check(conn, &mentions, author, schemas, &mut judged).await?;
         read += trees.len();
         if read > MOST_TREES {
             return Err(Refusal::TooComplex.into());
@@ -54,14 +59,14 @@ pub(super) async fn judge(
     Ok(judged)
 }
 
-/// Checks what a tree mentions, and returns the trees that follow from it: those are the operator's work. `named` are the
-/// relations of the query itself.
+/// Checks what a tree mentions, and returns the trees that follow from it: those are the operator's work. `judged` gets what
+/// is worth knowing of it.
 async fn check(
     conn: &mut PgConnection,
     mentions: &tree::Mentions,
     author: Author,
     schemas: &SourceSchemas,
-    named: &mut BTreeSet<String>,
+    judged: &mut Judged,
 ) -> Result<Vec<String>, GuardError> {
     if !catalog::knows(conn, mentions).await? {
         return Err(Refusal::UnknownNode { part: "an object that was dropped".to_owned() }.into());
@@ -69,13 +74,16 @@ async fn check(
     let mut trees = Vec::new();
     for called in catalog::functions(&mut *conn, mentions).await? {
         called.facts.judge(Use::of(&called.by), author, schemas)?;
+        judged.unsteady.extend(unsteady(&called.facts));
         trees.extend(called.defaults);
     }
+    judged.unsteady.extend(mentions.current.then(|| "the current date or time".to_owned()));
+    judged.unsteady.extend((!mentions.samplings.is_empty()).then(|| "tablesample".to_owned()));
     // PostgreSQL 14 and 15 mention the view in its own tree, which is gone.
     for relation in catalog::relations(&mut *conn, &mentions.relations).await? {
         check_relation(&relation, author, schemas)?;
         if author == Author::User {
-            named.insert(relation.written.clone());
+            judged.relations.insert(relation.written.clone());
         }
         trees.extend(relation.view);
     }
@@ -93,6 +101,12 @@ async fn check(
     }
     trees.extend(types.checks);
     Ok(trees)
+}
+
+/// The call of a function that answers otherwise each time.
+fn unsteady(function: &FunctionFacts) -> Option<String> {
+    let by_the_clock = function.builtin && BY_THE_CLOCK.contains(&function.name.as_str());
+    (function.volatility == "v" || by_the_clock).then(|| format!("{}()", function.name()))
 }
 
 /// Refuses values that a mart cannot take without calling a function of another account: casts between the types `from` and

@@ -4,8 +4,8 @@ use super::{
     BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CANCELLED_STATEMENTS, CHECKPOINT_LAG, CLOCK_STEPS, DATABASE_UP,
     FENCED, HORIZON_LAG, HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START,
     OPEN_DEAD_LETTERS, PIPELINE_STATUS, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST,
-    RECOVERED, REPORT_DURATION, REPORTS, REREAD_AGE, REREADS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN,
-    RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
+    RECOVERED, REPORT_DURATION, REPORTS, REREAD_AGE, REREADS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_REMOVED,
+    ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
 };
 
 /// A metric.
@@ -79,6 +79,7 @@ pub const CATALOG: &[Metric] = &[
     metric(ROWS_READ, Counter, Deployment, &["pipeline"], "Rows that queries returned, in batches that were committed"),
     metric(ROWS_WRITTEN, Counter, Deployment, &["pipeline", "sink"], "Rows that were inserted or changed in a target"),
     metric(ROWS_REJECTED, Counter, Deployment, &["pipeline"], "Rows that could not be written and were set aside"),
+    metric(ROWS_REMOVED, Counter, Deployment, &["pipeline"], "Rows that were removed because their query returns them no more"),
     metric(BATCHES, Counter, Deployment, &["pipeline", "result"], "Batches, by result: committed or failed"),
     metric(PIPELINE_STATUS, Gauge, Deployment, &["pipeline", "status"], "1 for the status that a pipeline has, 0 for the others"),
     metric(CHECKPOINT_LAG, Gauge, Deployment, &["pipeline"], "Age of the oldest change in the source that may not be in the target yet"),

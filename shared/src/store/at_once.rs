@@ -5,13 +5,13 @@
 //! it was expected: `for no key update` waits for whoever was faster, and looks at the row once more. What is saved are
 //! round trips, a third of what a run without news costs.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
 use super::{
     runs::{Start, Sum},
     transitions::NewTransition,
 };
-use crate::domain::{PipelineId, Position, RunId, Status};
+use crate::domain::{Checkpoint, PipelineId, Position, RunId, Status};
 
 /// Begins a queued run, as `runs::begin` and `transitions::write` do. Whether everything was as expected.
 pub(crate) async fn begin(
@@ -26,15 +26,15 @@ pub(crate) async fn begin(
         ),
         run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), target_id = coalesce(r.target_id, $13),
-                checkpoint_from = case when not $14 then r.checkpoint_from end
+            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
+                target_id = coalesce(r.target_id, $14), checkpoint_from = case when not $15 then r.checkpoint_from end
             from pipeline
             where r.id = $3 and r.pipeline_id = pipeline.id and r.status = 'QUEUED'
             returning r.id
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $14 then g.after end),
+            set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $15 then g.after end),
                 horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12)
             from run
             where g.run_id = run.id
@@ -59,6 +59,7 @@ pub(crate) async fn begin(
         start.after.as_ref() as Option<&Position>,
         start.horizon,
         start.server,
+        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
         start.target_id,
         start.anew,
     )

@@ -145,6 +145,35 @@ pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result
     Ok(row.map(Pipeline::from))
 }
 
+/// Reads the pipelines that write this target in the end.
+pub async fn writing(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<Pipeline>> {
+    let rows = select_pipelines!(
+        "where coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                         order by t.order_index desc limit 1), p.target_table) = $1
+         order by p.id",
+        target
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(Pipeline::from).collect())
+}
+
+/// Reads one pipeline and locks its row, and those of all others that write this target: until the transaction ends no run
+/// begins that writes it.
+pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Option<Pipeline>> {
+    let rows = select_pipelines!(
+        "where p.id = $1 or coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                                      order by t.order_index desc limit 1), p.target_table) = $2
+         order by p.id
+         for no key update of p",
+        pipeline as PipelineId,
+        target
+    )
+    .fetch_all(tx)
+    .await?;
+    Ok(rows.into_iter().map(Pipeline::from).find(|found| found.id == pipeline))
+}
+
 /// Reads up to `limit` pipelines by name.
 pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) -> sqlx::Result<Vec<Pipeline>> {
     let rows = select_pipelines!(

@@ -1,8 +1,12 @@
 //! `etl.etl_targets`, and what the server says of a mart's table.
 
 use serde_json::Value;
-use sqlx::PgConnection;
+use sqlx::{
+    AssertSqlSafe, PgConnection, Row as _,
+    postgres::{PgRow, types::Oid},
+};
 
+use super::value_types::{self, Identity};
 use crate::domain::Target;
 
 /// Reads one entry of the whitelist.
@@ -41,6 +45,28 @@ pub async fn insert(
     .await
 }
 
+/// Takes a target off the whitelist. Whether it was there.
+pub async fn delete(connection: &mut PgConnection, target: &str) -> sqlx::Result<bool> {
+    let deleted = sqlx::query!("delete from etl.etl_targets where target = $1", target).execute(connection).await?;
+    Ok(deleted.rows_affected() == 1)
+}
+
+/// The names of the pipelines that name a target, in themselves or in a step.
+pub async fn named_by(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"
+        select p.name
+        from etl.etl_pipelines p
+        where p.target_table = $1
+           or exists (select from etl.etl_pipeline_tasks t where t.pipeline_id = p.id and t.target_table = $1)
+        order by p.name
+        "#,
+        target,
+    )
+    .fetch_all(connection)
+    .await
+}
+
 /// A column of a mart's table.
 #[derive(Debug)]
 pub struct TargetColumn {
@@ -50,48 +76,137 @@ pub struct TargetColumn {
     pub type_name: String,
     /// Its type.
     pub type_oid: u32,
+    /// The type behind a domain, with its length; `record` for a composite.
+    pub plain_type: String,
+    /// How two of its values are told apart.
+    pub identity: Identity,
+    /// Whether texts are equal only where they are the same; true for types without a collation.
+    pub deterministic: bool,
     /// Whether it refuses NULL and has nothing to put there by itself.
     pub required: bool,
     /// Whether it is computed and cannot be written.
     pub generated: bool,
 }
 
+impl sqlx::FromRow<'_, PgRow> for TargetColumn {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            name: row.try_get("name")?,
+            type_name: row.try_get("type_name")?,
+            type_oid: row.try_get::<Oid, _>("type_oid")?.0,
+            plain_type: row.try_get("plain")?,
+            identity: Identity::of(row.try_get("identity")?),
+            deterministic: row.try_get("deterministic")?,
+            required: row.try_get("required")?,
+            generated: row.try_get("generated")?,
+        })
+    }
+}
+
 /// Reads the columns of `analytics.<table>`; none if there is no such table.
 pub async fn columns(connection: &mut PgConnection, table: &str) -> sqlx::Result<Vec<TargetColumn>> {
-    let rows = sqlx::query!(
-        r#"
-        select a.attname::text as "name!",
-               format_type(a.atttypid, a.atttypmod) as "type_name!",
-               a.atttypid as "type_oid!",
-               a.attnotnull and not a.atthasdef and a.attidentity = '' as "required!",
-               a.attgenerated <> '' or a.attidentity = 'a' as "generated!"
-        from pg_attribute a
-        join pg_class c on c.oid = a.attrelid
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'analytics' and c.relname = $1 and c.relkind in ('r', 'p')
-          and a.attnum > 0 and not a.attisdropped
+    let leaves = value_types::leaves(
+        "select a.attnum as place, a.atttypid as type, a.atttypmod as modifier, a.attcollation as collated_by from own a",
+    );
+    let statement = format!(
+        r"
+        with recursive own as (
+            select a.*
+            from pg_attribute a
+            join pg_class c on c.oid = a.attrelid
+            join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'analytics' and c.relname = $1 and c.relkind in ('r', 'p')
+              and a.attnum > 0 and not a.attisdropped
+        ),
+        {leaves}
+        select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type_name, a.atttypid as type_oid,
+               l.plain, l.identity, l.deterministic,
+               a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
+               a.attgenerated <> '' or a.attidentity = 'a' as generated
+        from own a
+        join leaf l on l.place = a.attnum
         order by a.attnum
-        "#,
-        table,
+        "
+    );
+    sqlx::query_as(AssertSqlSafe(statement)).bind(table).fetch_all(connection).await
+}
+
+/// Whether rows of `analytics.<table>`, or of one of its partitions, are gone after a crash of the server.
+pub async fn is_unlogged(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        r"
+        with recursive own as (
+            select c.oid, c.relpersistence
+            from pg_class c
+            join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'analytics' and c.relname = $1 and c.relkind in ('r', 'p')
+            union all
+            select c.oid, c.relpersistence
+            from own o
+            join pg_inherits i on i.inhparent = o.oid
+            join pg_class c on c.oid = i.inhrelid
+        )
+        select exists (select from own where relpersistence <> 'p')
+        ",
     )
+    .bind(table)
+    .fetch_one(connection)
+    .await
+}
+
+/// Every unique index and exclusion constraint of `analytics.<table>` that a row with a key of its own can violate by the
+/// columns that are written. Those that are checked at the end of a transaction do not count.
+pub async fn other_unique(
+    connection: &mut PgConnection,
+    table: &str,
+    key: &[String],
+    written: &[&str],
+) -> sqlx::Result<Vec<UniqueIndex>> {
+    sqlx::query_as(
+        r"
+        select found.name, found.columns
+        from pg_index i
+        join pg_class c on c.oid = i.indrelid
+        join pg_namespace n on n.oid = c.relnamespace
+        left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+        cross join lateral (
+            select (select x.relname::text from pg_class x where x.oid = i.indexrelid) as name,
+                   array(
+                       select a.attname::text
+                       from pg_attribute a
+                       where a.attrelid = i.indrelid and a.attnum > 0 and not a.attisdropped
+                         -- An expression or a condition may look at any column.
+                         and (a.attnum = any (i.indkey[0:i.indnkeyatts - 1]) or i.indexprs is not null or i.indpred is not null)
+                       order by a.attnum
+                   ) as columns
+        ) as found
+        where n.nspname = 'analytics' and c.relname = $1
+          and (i.indisunique or i.indisexclusion) and i.indisvalid and not coalesce(k.condeferred, false)
+          and (i.indisexclusion or i.indexprs is not null or i.indpred is not null or not $2::text[] <@ found.columns)
+          and found.columns && $3::text[]
+        order by 1
+        ",
+    )
+    .bind(table)
+    .bind(key)
+    .bind(written)
     .fetch_all(connection)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| TargetColumn {
-            name: row.name,
-            type_name: row.type_name,
-            type_oid: row.type_oid.0,
-            required: row.required,
-            generated: row.generated,
-        })
-        .collect())
+    .await
+}
+
+/// A unique index, or an exclusion constraint.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct UniqueIndex {
+    /// Its name.
+    pub name: String,
+    /// The columns that it looks at.
+    pub columns: Vec<String>,
 }
 
 /// Whether exactly these columns are unique in `analytics.<table>`, so that an upsert can name them.
 pub async fn has_unique_key(connection: &mut PgConnection, table: &str, key: &[String]) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"
+    sqlx::query_scalar(
+        r"
         select exists (
             select
             from pg_index i
@@ -100,16 +215,23 @@ pub async fn has_unique_key(connection: &mut PgConnection, table: &str, key: &[S
             where n.nspname = 'analytics' and c.relname = $1
               and i.indisunique and i.indimmediate and i.indisvalid
               and i.indpred is null and i.indexprs is null
+              -- An index of its own collation may take other values for equal than the column does.
+              and not exists (
+                  select
+                  from unnest(i.indkey[0:i.indnkeyatts - 1], i.indcollation[0:i.indnkeyatts - 1]) as k (attribute, collated_by)
+                  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attribute
+                  where a.attcollation <> k.collated_by
+              )
               and (
                   select array_agg(a.attname::text order by a.attname::text)
                   from unnest(i.indkey[0:i.indnkeyatts - 1]) k
                   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k
               ) = (select array_agg(k order by k) from unnest($2::text[]) k)
-        ) as "found!"
-        "#,
-        table,
-        key,
+        )
+        ",
     )
+    .bind(table)
+    .bind(key)
     .fetch_one(connection)
     .await
 }

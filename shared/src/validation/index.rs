@@ -50,7 +50,7 @@ fn write_problem(draft: &PipelineDraft, options: &IndexOptions, reader: &Reader)
     if options.write? != WriteMode::Update {
         return None;
     }
-    let column = reader.arriving.iter().find(|column| index_options::is_json(&column.type_name))?;
+    let column = reader.arriving.iter().find(|column| index_options::is_json(column.plain_type()))?;
     Some(format!(
         "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are there: \
          leave the option out, or choose `index`",

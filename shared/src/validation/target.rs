@@ -4,12 +4,12 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
+    domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
     guard::{self, GuardError},
     store::targets::{self, TargetColumn},
 };
 
-use super::{Reader, index, plan};
+use super::{Reader, index, key, plan};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -29,7 +29,9 @@ pub async fn problems(
     let columns = targets::columns(connection, table).await?;
     if columns.is_empty() {
         problems
-            .push(Problem::new("target", format!("there is no table `{target}`: create it first, or have it created")));
+            .push(Problem::new("target", format!(
+                "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
+            )));
     } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
         problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
     } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {
@@ -42,6 +44,12 @@ pub async fn problems(
         let message = format!(
             "the role vitrina_mart cannot write `{target}`: run `vitrina migrate` again, or \
              grant select, insert, update, delete on {target} to vitrina_mart"
+        );
+        problems.push(Problem::new("target", message));
+    } else if targets::is_unlogged(connection, table).await? {
+        let message = format!(
+            "`{target}` is unlogged: a crash of the server empties it, and no run would notice. \
+             Execute alter table {target} set logged"
         );
         problems.push(Problem::new("target", message));
     }
@@ -81,21 +89,48 @@ pub(super) async fn mismatches(
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
     problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
+    let (_, query) = draft.reader().unwrap_or(("", "source_query"));
+    let of_query = |message| Problem::new(query, message);
     if let TargetName::Index(_) = &target {
         problems.extend(index::mismatches(draft, &entry, reader));
+        problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
     }
     if let TargetName::Mart(table) = &target {
         let own = self::problems(connection, &target, &entry.key, &entry.options).await?;
         problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
+        problems.extend(strategy_problem(connection, draft, table, &entry.key, reader).await?);
         let columns = targets::columns(connection, table).await?;
         if !columns.is_empty() {
-            let (_, field) = draft.reader().unwrap_or(("", "source_query"));
-            let mut messages = column_problems(connection, draft, &target, &reader.arriving, &columns).await?;
+            let mut messages = key::problems(draft, &entry.key, reader, Some((&columns, name)));
+            messages.extend(column_problems(connection, draft, &target, &reader.arriving, &columns).await?);
             messages.extend(value_problem(connection, &reader.arriving, &columns, table).await?);
-            problems.extend(messages.into_iter().map(|message| Problem::new(field, message)));
+            problems.extend(messages.into_iter().map(of_query));
         }
     }
     Ok(problems)
+}
+
+/// A page cannot give a value that is unique besides the key to another row while the old one is still there.
+async fn strategy_problem(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+    table: &str,
+    key: &[String],
+    reader: &Reader,
+) -> Result<Option<Problem>, sqlx::Error> {
+    let options = &draft.options;
+    if options.full_strategy != Some(FullStrategy::Merge) || options.rejects_allowed().is_some() {
+        return Ok(None);
+    }
+    let found = targets::other_unique(connection, table, key, &reader.arriving_names()).await?;
+    Ok(found.first().map(|index| {
+        let message = format!(
+            "`analytics.{table}` has the unique index `{}` besides its key, and a value may pass from one row to another: such \
+             a mart changes all at once, so leave the option out or choose `swap`",
+            index.name
+        );
+        Problem::new("options.full_strategy", message)
+    }))
 }
 
 /// What is wrong with the target by itself, where there is no query to compare it with.

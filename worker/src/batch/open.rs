@@ -41,14 +41,15 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
         None => {
-            let reviewed = match env.review(inputs) {
+            let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
                     let reviewed = Reviewed::look(&env.db, &env.describing, inputs, &env.schemas).await?;
-                    env.keep_review(inputs, reviewed)
+                    env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let of = (run.id, run.mode);
+            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }

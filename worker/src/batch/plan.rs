@@ -7,20 +7,22 @@ use tokio::sync::OnceCell;
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
-        ErrorClass, FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, clock_key,
-        transform,
+        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName,
+        clock_key, transform,
     },
     guard::{Describing, SourceSchemas},
     store::{
         installation,
-        targets::{self, TargetColumn},
+        targets::{self, TargetColumn, UniqueIndex},
     },
     validation::{self, Reader},
 };
 
 use super::{
+    confined::of_any_length,
     pushdown::{Completion, Page},
     stream::{Sink, Stream},
+    streaming::RowForm,
 };
 use crate::{
     elasticsearch::{Client, Index, SinkError},
@@ -65,7 +67,7 @@ pub struct Settling {
 pub struct WalkColumn {
     /// Its name in the query.
     pub name: String,
-    /// Its type as SQL writes it.
+    /// Its type as a cast writes it, of any length.
     pub type_name: String,
     /// Whether it may be NULL, where that is known.
     pub nullable: Option<bool>,
@@ -94,6 +96,14 @@ pub struct Plan {
     pub page_size: i64,
     /// What a full run does after its last page.
     pub completion: Option<Completion>,
+    /// The type of the key that incremental runs walk by.
+    pub key_type: String,
+    /// How a full run of an incremental pipeline finds the checkpoint that it leaves.
+    pub leaves: Option<Leaves>,
+    /// What is written, for messages.
+    pub target: String,
+    /// How many rows of it the run may remove.
+    pub max_removed: Option<MaxRemoved>,
     /// The statement that finds the greatest key, for [`Bound::Writers`].
     pub greatest_key: Option<String>,
     /// What [`Bound::Writers`] waits for, once it was looked up: a run that waits anew for whoever writes would never begin.
@@ -102,6 +112,17 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+}
+
+/// How a full run of an incremental pipeline finds the checkpoint that it leaves: the incremental runs that follow must read
+/// whatever was not settled when it began.
+#[derive(Debug)]
+pub struct Leaves {
+    /// How the incremental runs of the pipeline keep late rows from being skipped.
+    pub bound: Bound,
+    /// Reads the last row below the bound, before the first page; none where the run walks as they do, and leaves what it has
+    /// walked to.
+    pub last_settled: Option<String>,
 }
 
 /// How rows get to the target.
@@ -130,7 +151,7 @@ pub struct Reviewed {
 #[derive(Debug)]
 enum Destination {
     /// A table of `analytics` with its columns.
-    Mart { table: String, columns: Vec<TargetColumn> },
+    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex> },
     /// An index; what is there is asked of Elasticsearch when a run begins.
     Index { name: String, options: IndexOptions, installation: Uuid },
 }
@@ -158,7 +179,9 @@ impl Reviewed {
         let destination = match target {
             TargetName::Mart(table) => {
                 let columns = targets::columns(&mut connection, &table).await?;
-                Destination::Mart { table, columns }
+                let unique =
+                    targets::other_unique(&mut connection, &table, &entry.key, &reader.arriving_names()).await?;
+                Destination::Mart { table, columns, unique }
             }
             TargetName::Index(name) => {
                 let options = IndexOptions::parse(&entry.options).map_err(|problems| {
@@ -190,46 +213,68 @@ impl Plan {
         }
     }
 
-    /// Makes the plan of a run.
+    /// How late rows are kept from being skipped, by this run or by those that follow a full one.
+    pub fn settles_by(&self) -> Bound {
+        self.leaves.as_ref().map_or(self.bound, |leaves| leaves.bound)
+    }
+
+    /// Makes the plan of a run. A full run of an incremental pipeline walks by the target's key like any full run, unless its
+    /// query pages by itself: then it walks as ever, from the beginning.
     pub fn make(
-        run: RunId,
+        (run, mode): (RunId, Mode),
         inputs: &PipelineDraft,
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
-        let (table, columns): (&str, &[TargetColumn]) = match destination {
-            Destination::Mart { table, columns } => (table, columns),
-            Destination::Index { .. } => ("", &[]),
+        let (table, columns, unique): (&str, &[TargetColumn], &[UniqueIndex]) = match destination {
+            Destination::Mart { table, columns, unique } => (table, columns, unique),
+            Destination::Index { .. } => ("", &[], &[]),
         };
+        let pages_itself = !reader.query.placeholders().is_empty();
         let index = match destination {
             Destination::Mart { .. } => None,
             Destination::Index { name, options, installation } => {
                 let index = Index::new(elasticsearch.clone()?, name, options.clone(), *installation);
-                Some(IndexSink::new(index, run, inputs.mode, reader.arriving.clone()))
+                Some(IndexSink::new(index, run, mode, reader.arriving.clone()).repeating_keys(pages_itself))
             }
         };
-        let names: Vec<String> = match inputs.mode {
-            Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect(),
-            Mode::Full => key.clone(),
+        let columns_of = |names: &[String]| -> Vec<WalkColumn> {
+            names.iter().filter_map(|name| find(name, &reader.columns)).collect()
         };
-        let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
-        let bound = bound(inputs.mode, &walk);
-        let swaps = inputs.mode == Mode::Full && inputs.options.full_strategy == Some(FullStrategy::Swap);
+        let versions: Vec<WalkColumn> = match inputs.mode {
+            Mode::Incremental => {
+                let names: Vec<_> = inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect();
+                columns_of(&names)
+            }
+            Mode::Full => Vec::new(),
+        };
+        let settles_by = bound(inputs.mode, &versions);
+        let walks_by_key = mode == Mode::Full && !pages_itself;
+        let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
+        let swaps = inputs.mode == Mode::Full && index.is_none() && swaps(inputs, unique);
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
-        let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
+        let page =
+            Page { inputs, reader, table, key, columns, unique, walk: &walk, versions: &versions, bound, gathered_in };
+        let incremental = Page { walk: &versions, bound: settles_by, ..page };
+        let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental)
+            .then(|| Leaves { bound: settles_by, last_settled: walks_by_key.then(|| incremental.last_settled()) });
         Ok(Self {
             pipeline: inputs.name.clone(),
             relations: reader.relations.iter().cloned().collect(),
             nulls_first: page.nulls_first(),
             ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),
+            completion: (mode == Mode::Full && index.is_none()).then(|| page.completion()),
+            key_type: versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name).to_owned(),
+            leaves,
+            target: inputs.final_target().0.to_owned(),
+            max_removed: inputs.options.max_removed,
             route: route(inputs, &page, index, max_row_bytes),
             page_size: i64::from(inputs.batch_size),
-            greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
+            greatest_key: (settles_by == Bound::Writers).then(|| incremental.greatest_key()),
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
@@ -241,8 +286,8 @@ impl Plan {
 
 fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
-    let stream = |sink| Stream {
-        read: page.read(max_row_bytes),
+    let stream = |sink, form| Stream {
+        read: page.read(max_row_bytes, form),
         max_row_bytes,
         transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
@@ -250,9 +295,9 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_
         sink,
     };
     if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(Arc::new(index))));
+        return Route::Stream(stream(Sink::Index(Arc::new(index)), RowForm::Document));
     }
-    let stream = || stream(Sink::Postgres(page.merge()));
+    let stream = || stream(Sink::Postgres(page.merge()), RowForm::ReadBack);
     if inputs.tasks.len() > 1 {
         return Route::Stream(stream());
     }
@@ -264,9 +309,18 @@ pub fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
+/// Whether a full run gathers its rows and replaces the target's at once. Where something besides the key is unique it has to:
+/// a page that gives such a value to another row would be refused while the old row is still there.
+fn swaps(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> bool {
+    match inputs.options.full_strategy {
+        Some(strategy) => strategy == FullStrategy::Swap,
+        None => !unique.is_empty() && inputs.options.rejects_allowed().is_none(),
+    }
+}
+
 fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
     let column = columns.iter().find(|column| column.name == name)?;
-    Some(WalkColumn { name: name.to_owned(), type_name: column.type_name.clone(), nullable: column.nullable })
+    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(&column.type_name), nullable: column.nullable })
 }
 
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {

@@ -6,28 +6,35 @@
 //! `$6` its bound, as text, for those that we page.
 
 use vitrina_shared::{
-    domain::{Mode, NullKeys, PipelineDraft, SourceColumn},
+    domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
-    store::{swaps::Gathering, targets::TargetColumn},
+    store::{
+        swaps::Gathering,
+        targets::{TargetColumn, UniqueIndex},
+        value_types::Identity,
+    },
     validation::Reader,
 };
 
 use super::{
+    comparison::{as_stored, differ},
     confined,
     plan::{Bound, WalkColumn},
 };
 
-/// Types without an equality operator are compared by their text.
-const NOT_COMPARABLE: &[&str] = &["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
-
 /// Everything a page's statement is made of.
+#[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
     pub inputs: &'a PipelineDraft,
     pub reader: &'a Reader,
     pub table: &'a str,
     pub key: &'a [String],
     pub columns: &'a [TargetColumn],
+    /// What else is unique in the target besides its key.
+    pub unique: &'a [UniqueIndex],
     pub walk: &'a [WalkColumn],
+    /// The columns that tell the newest of several rows of one key; none where the query returns each key once.
+    pub versions: &'a [WalkColumn],
     pub bound: Bound,
     /// The table in which the rows are gathered, instead of the target.
     pub gathered_in: Option<&'a str>,
@@ -38,7 +45,7 @@ pub(super) struct Page<'a> {
 pub enum Completion {
     /// The pages were written to the target; what the query does not return any more is removed.
     Sweep {
-        /// Counts the target's rows; none where the query may repeat a key unnoticed, so that counts say nothing.
+        /// Counts the target's rows; none where keys may fall together unnoticed, so that counts say nothing.
         count: Option<String>,
         /// Removes the rows.
         delete: String,
@@ -47,6 +54,11 @@ pub enum Completion {
     Swap {
         /// The table in which rows are gathered.
         gathering: Gathering,
+        /// Removes what was not gathered.
+        delete: String,
+        /// Removes rows that give a unique value to another row; they are written anew. A statement does not see what another
+        /// part of it removes, so it is a statement by itself.
+        make_room: Option<String>,
         /// Writes to the target what differs.
         replace: String,
     },
@@ -136,7 +148,7 @@ impl Page<'_> {
         )
     }
 
-    fn query(&self) -> String {
+    pub(super) fn query(&self) -> String {
         let type_of = |place: usize| self.walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();
         self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
     }
@@ -144,11 +156,11 @@ impl Page<'_> {
     /// Whether NULL keys are read before all others, in every run: they have no place after a checkpoint.
     pub fn nulls_first(&self) -> bool {
         let wanted = self.inputs.options.null_keys == Some(NullKeys::First);
-        wanted && self.inputs.mode == Mode::Incremental && !self.pages_itself()
+        wanted && self.bound != Bound::None && !self.pages_itself()
     }
 
     /// The columns of the walk, of the given relation.
-    fn walk_names(&self, relation: &str) -> Vec<String> {
+    pub(super) fn walk_names(&self, relation: &str) -> Vec<String> {
         self.walk.iter().map(|column| format!("{relation}.{}", quote(&column.name))).collect()
     }
 
@@ -177,8 +189,8 @@ impl Page<'_> {
         let value = |(offset, column): (usize, &WalkColumn)| format!("($5)[{}]::{}", place + offset, column.type_name);
         let values: Vec<_> = self.walk.iter().enumerate().map(value).collect();
         let after = format!("({}) > ({})", names.join(", "), values.join(", "));
-        match (self.inputs.mode, names.as_slice(), values.as_slice()) {
-            (Mode::Incremental, [key, _], [first, _]) => {
+        match (self.bound, names.as_slice(), values.as_slice()) {
+            (Bound::Clock | Bound::Day | Bound::Writers, [key, _], [first, _]) => {
                 format!("case when ($5)[{}] is null then {key} >= {first} else {after} end", place + 1)
             }
             _ => after,
@@ -186,7 +198,7 @@ impl Page<'_> {
     }
 
     /// The condition of being below the bound of the run.
-    fn below_bound(&self) -> String {
+    pub(super) fn below_bound(&self) -> String {
         let Some(key) = self.walk.first() else { return "true".to_owned() };
         let name = quote(&key.name);
         let null = if self.nulls_first() { format!("source.{name} is null or ") } else { String::new() };
@@ -214,9 +226,11 @@ impl Page<'_> {
         self.reader.arriving.iter().filter_map(|column| own(&column.name)).collect()
     }
 
-    /// Those of them that are not part of the key.
-    fn changing(&self) -> Vec<&TargetColumn> {
-        self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect()
+    /// Those of them that can change: all but those of the key whose values are the same where they are equal.
+    pub(super) fn changing(&self) -> Vec<&TargetColumn> {
+        let changes =
+            |column: &&TargetColumn| column.identity != Identity::Equality || !self.key.contains(&column.name);
+        self.written().into_iter().filter(changes).collect()
     }
 
     pub(super) fn names(&self) -> String {
@@ -239,17 +253,15 @@ impl Page<'_> {
         )
     }
 
-    /// The page's rows, for an incremental run the newest of each key: a source may have several versions of one.
+    /// The page's rows, for an incremental pipeline the newest of each key: a source may have several versions of one.
     pub(super) fn newest(&self, names: &str) -> String {
-        match self.inputs.mode {
-            Mode::Full => format!("select {names} from page"),
-            Mode::Incremental => {
-                let key = self.key_names();
-                let newest: Vec<_> =
-                    self.walk.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
-                format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
-            }
+        if self.versions.is_empty() {
+            return format!("select {names} from page");
         }
+        let key = self.key.iter().map(|name| self.stored_key("page", name)).collect::<Vec<_>>().join(", ");
+        let newest: Vec<_> =
+            self.versions.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
+        format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
     }
 
     /// What makes the target equal to the query's result.
@@ -260,10 +272,27 @@ impl Page<'_> {
         }
     }
 
-    /// The condition of two rows having the same key.
-    fn same_key(&self, relation: &str) -> String {
+    /// The condition of two rows of the target's types having the same key.
+    pub(super) fn same_key(&self, relation: &str) -> String {
         let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
         same.join(" and ")
+    }
+
+    /// The same for a row of the source.
+    fn same_stored_key(&self, relation: &str) -> String {
+        let same = |name: &String| format!("{} = target.{}", self.stored_key(relation, name), quote(name));
+        self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// A column of the key, of a row of the source, as the target has it.
+    fn stored_key(&self, relation: &str, name: &str) -> String {
+        let value = format!("{relation}.{}", quote(name));
+        let column = self.reader.columns.iter().find(|column| column.name == name);
+        let own = self.columns.iter().find(|own| own.name == name);
+        match column.zip(own) {
+            Some((column, own)) => as_stored(&value, column, own),
+            None => value,
+        }
     }
 
     /// The keys of all rows that the query returns now.
@@ -276,8 +305,7 @@ impl Page<'_> {
     fn sweep(&self) -> Completion {
         let table = quote(self.table);
         Completion::Sweep {
-            count: (!self.changing().is_empty())
-                .then(|| format!("select count(*), 0::bigint, null::text[], false from analytics.{table}")),
+            count: self.returns_each_key_once().then(|| self.count()),
             delete: format!(
                 "with gone as (
                     delete from analytics.{table} as target
@@ -286,13 +314,13 @@ impl Page<'_> {
                 )
                 select 0::bigint, count(*), null::text[], false from gone",
                 keys = self.keys(),
-                same = self.same_key("source"),
+                same = self.same_stored_key("source"),
             ),
         }
     }
 
     fn swap(&self, gathered_in: &str) -> Completion {
-        let (table, names, key) = (quote(self.table), self.names(), self.key_names());
+        let (names, key) = (self.names(), self.key_names());
         let gathered = format!("etl_swap.{}", quote(gathered_in));
         let rows = format!("select {names} from {gathered} order by {key}");
         Completion::Swap {
@@ -302,14 +330,10 @@ impl Page<'_> {
                 columns: self.written().iter().map(|column| column.name.clone()).collect(),
                 key: self.key.to_vec(),
             },
+            delete: self.remove_absent(&gathered),
+            make_room: self.make_room(&gathered),
             replace: format!(
-                "with gone as (
-                    delete from analytics.{table} as target
-                    where not exists (select from {gathered} as gathered where {same})
-                ),
-                written as ({upsert})
-                select 0::bigint, count(*), null::text[], false from written",
-                same = self.same_key("gathered"),
+                "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
                 upsert = self.upsert(&rows),
             ),
         }
@@ -357,19 +381,7 @@ impl Page<'_> {
 
 fn update(columns: &[&TargetColumn]) -> String {
     let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
-    let own: Vec<_> = columns.iter().map(|column| comparable("target", column)).collect();
-    let new: Vec<_> = columns.iter().map(|column| comparable("excluded", column)).collect();
-    format!("update set {} where ({}) is distinct from ({})", assign.join(", "), own.join(", "), new.join(", "))
-}
-
-/// A column's value in a form that has an equality.
-pub fn comparable(relation: &str, column: &TargetColumn) -> String {
-    let name = quote(&column.name);
-    if NOT_COMPARABLE.contains(&column.type_name.trim_end_matches("[]")) {
-        format!("{relation}.{name}::text")
-    } else {
-        format!("{relation}.{name}")
-    }
+    format!("update set {} where {}", assign.join(", "), differ(columns))
 }
 
 /// A name as SQL writes it, whatever it contains.

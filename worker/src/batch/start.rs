@@ -16,7 +16,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    plan::{Bound, Plan, Settling},
+    plan::{Bound, Leaves, Plan, Settling},
     pushdown::Completion,
 };
 use crate::{
@@ -43,15 +43,37 @@ pub(super) async fn find(
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;
     }
-    let mut start = match plan.bound {
+    let mut start = match plan.settles_by() {
         Bound::None => Start::default(),
         Bound::Clock | Bound::Day => by_clock(&mut connection, clock, run, plan).await?,
         Bound::Writers => by_writers(&mut connection, run, plan).await?,
     };
+    if let Some(leaves) = &plan.leaves {
+        from_the_beginning(&mut connection, run.id, leaves, &mut start).await?;
+    }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);
     }
     Ok(start)
+}
+
+/// A full run of an incremental pipeline reads everything, and notes before its first page up to where everything is settled.
+/// What the pipeline owes stays owed: the run may fail, and whatever follows it must read that then.
+async fn from_the_beginning(
+    connection: &mut PgConnection,
+    run: RunId,
+    leaves: &Leaves,
+    start: &mut Start,
+) -> Result<(), BatchError> {
+    start.after = None;
+    (start.debts.settled, start.debts.rewind) = (Default::default(), None);
+    let (Some(query), Some(upper)) = (&leaves.last_settled, &start.upper) else { return Ok(()) };
+    let mut tx = backends::begin(connection, run.0, "begin read only").await?;
+    let found = pages::read_below(&mut tx, query, upper, leaves.bound == Bound::Clock).await?;
+    tx.rollback().await?;
+    let mut values = found.map(|found| found.0.into_iter()).into_iter().flatten();
+    start.leaves = values.next().flatten().map(|key| Checkpoint { key, id: values.next().flatten() });
+    Ok(())
 }
 
 /// Before the first NULL key, and after those where the run would have begun.
@@ -80,7 +102,7 @@ async fn by_clock(
     run: &OpenRun,
     plan: &Plan,
 ) -> Result<Start, BatchError> {
-    let key_type = plan.walk.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name);
+    let key_type = plan.key_type.as_str();
     let mut horizon = read_horizon(connection, clock, run.id).await?;
     let unseen = wait_for_unseen(connection, std::mem::take(&mut horizon.unseen)).await?;
     let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
@@ -98,12 +120,12 @@ async fn by_clock(
     });
     Ok(Start {
         upper: Some(clock_key::bound(horizon.upper, key_type)),
-        after: after.map(|since| Position::after(&before(since, plan.bound))),
+        after: after.map(|since| Position::after(&before(since, plan.settles_by()))),
         horizon: Some(horizon.upper),
         server: Some(horizon.server),
         debts: Debts {
             settled: horizon.due,
-            rewind: rewind.map(|since| before(since, plan.bound)),
+            rewind: rewind.map(|since| before(since, plan.settles_by())),
             incurred: horizon.passed.into_iter().chain(unseen).collect(),
         },
         ..Start::default()

@@ -1,6 +1,6 @@
 //! The SQL of a page whose rows pass through the worker: one statement reads them, another writes what arrived.
 
-use vitrina_shared::domain::Position;
+use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
 
 use super::{
     confined::{literal, of_any_length},
@@ -14,8 +14,8 @@ const SHOWN: usize = 200;
 
 impl Page<'_> {
     /// Returns the page's rows as JSON, and in a last row without one what [`Page::statement`] would say of the page. Of a
-    /// row that is longer than `most` bytes only its key and its size leave the server.
-    pub fn read(&self, most: u32) -> String {
+    /// row that is longer than `most` bytes only its key and its size leave the server. `form` is for whom they are.
+    pub fn read(&self, most: u32, form: RowForm) -> String {
         let places = || (0..self.key.len()).map(|place| format!("key{place}"));
         let keys: String =
             self.key.iter().zip(places()).map(|(name, k)| format!("fresh.{} as {k}, ", quote(name))).collect();
@@ -31,7 +31,7 @@ impl Page<'_> {
             from (
                 select *, octet_length(doc)::bigint as bytes
                 -- Not pulled up: the row is written as JSON once.
-                from (select {keys}row_to_json(fresh.*)::text as doc from ({fresh}) as fresh offset 0) as whole
+                from (select {keys}{doc} as doc from ({fresh}) as fresh offset 0) as whole
             ) as measured
             union all
             select null, null, count(*), ({last}), {more}, null
@@ -39,6 +39,7 @@ impl Page<'_> {
             rows = self.rows(),
             texts = texts.join(", "),
             key_alone = key_alone.join(", "),
+            doc = form.row("fresh", &self.reader.columns),
             fresh = self.newest("*"),
             last = self.last(),
             more = self.more(),
@@ -48,18 +49,11 @@ impl Page<'_> {
     /// Writes what was put down in `pg_temp.vitrina_page` to the target.
     pub fn merge(&self) -> Merge {
         let arriving = |name: &str| self.reader.arriving.iter().find(|column| column.name == name);
-        let types: Vec<_> = self
-            .written()
-            .iter()
-            .filter_map(|own| arriving(&own.name))
-            .map(|column| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
-            .collect();
+        let columns: Vec<_> = self.written().iter().filter_map(|own| arriving(&own.name)).collect();
         let page = format!(
-            "select {arrived} from pg_temp.vitrina_page as page, json_to_record(page.doc) as arrived ({types})",
-            // By their relation: a column may be called `doc` or `place`, as those of the page are.
-            arrived =
-                self.written().iter().map(|own| format!("arrived.{}", quote(&own.name))).collect::<Vec<_>>().join(", "),
-            types = types.join(", "),
+            "select {} from pg_temp.vitrina_page as page, {}",
+            arrived(&columns),
+            read_back(&columns, "page.doc")
         );
         match self.gathered_in {
             None => Merge {
@@ -74,6 +68,62 @@ impl Page<'_> {
             }
         }
     }
+}
+
+/// For whom rows are written as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowForm {
+    /// For an index: every value as JSON has it.
+    Document,
+    /// For a mart, which reads the values back: what JSON would change on the way is a text.
+    ReadBack,
+}
+
+impl RowForm {
+    /// A row of `relation` as JSON.
+    pub fn row(self, relation: &str, columns: &[SourceColumn]) -> String {
+        if self == Self::Document || !columns.iter().any(as_text) {
+            return format!("row_to_json({relation}.*)::text");
+        }
+        let value = |column: &SourceColumn| {
+            let name = quote(&column.name);
+            if as_text(column) { format!("{relation}.{name}::text as {name}") } else { format!("{relation}.{name}") }
+        };
+        let values: Vec<_> = columns.iter().map(value).collect();
+        format!("(select row_to_json(each_row.*)::text from (select {}) as each_row)", values.join(", "))
+    }
+}
+
+/// Whether JSON would change a value: arrays lose their bounds, what an extension makes JSON of is not read back, and no domain
+/// is over a type that has no binary form.
+fn as_text(column: &SourceColumn) -> bool {
+    let plain = column.plain_type();
+    plain.ends_with("[]")
+        || matches!(plain, "record" | "int2vector" | "oidvector" | "aclitem" | "gtsvector")
+        || is_json(plain) && !matches!(plain, "json" | "jsonb")
+}
+
+/// Values that [`read_back`] has read, of the columns' own types.
+pub fn arrived(columns: &[&SourceColumn]) -> String {
+    let value = |column: &&SourceColumn| {
+        let name = quote(&column.name);
+        if as_text(column) {
+            format!("arrived.{name}::{}", of_any_length(&column.type_name))
+        } else {
+            format!("arrived.{name}")
+        }
+    };
+    columns.iter().map(value).collect::<Vec<_>>().join(", ")
+}
+
+/// Reads a row of [`RowForm::ReadBack`], as the relation `arrived`.
+pub fn read_back(columns: &[&SourceColumn], doc: &str) -> String {
+    let typed = |column: &&SourceColumn| {
+        let type_name = if as_text(column) { "text".to_owned() } else { of_any_length(&column.type_name) };
+        format!("{} {type_name}", quote(&column.name))
+    };
+    let types: Vec<_> = columns.iter().map(typed).collect();
+    format!("json_to_record({doc}) as arrived ({})", types.join(", "))
 }
 
 /// The value of a key as JSON; its beginning where it is long itself.

@@ -278,7 +278,7 @@ impl Index {
         let derived = mapping::mappings(std::slice::from_ref(column), &self.options);
         let field = json!({"properties": {&column.name: derived["properties"][&column.name]}});
         Err(SinkError::fatal(format!(
-            "the index `{0}` has no field `{1}`: run a full pipeline into it, or add the field with PUT /{0}/_mapping {field}",
+            "the index `{0}` has no field `{1}`: run the pipeline with --full, which builds the index anew, or add the field with PUT /{0}/_mapping {field}",
             self.name, column.name
         )))
     }

@@ -17,18 +17,13 @@ const MAX_TERM: u32 = 8_191;
 pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     let mut mappings = options.mappings.clone();
     let mut fields: Map<String, Value> =
-        columns.iter().map(|column| (column.name.clone(), field(declared(column), options.json))).collect();
+        columns.iter().map(|column| (column.name.clone(), field(column.plain_type(), options.json))).collect();
     if let Some(Value::Object(given)) = mappings.remove("properties") {
         fields.extend(given);
     }
     mappings.insert("dynamic".to_owned(), json!("strict"));
     mappings.insert("properties".to_owned(), Value::Object(fields));
     Value::Object(mappings)
-}
-
-/// The type with its length or precision, where they are known.
-fn declared(column: &SourceColumn) -> &str {
-    column.declared.as_deref().unwrap_or(&column.type_name)
 }
 
 /// The mapping of one column by its type's name. An array is mapped like its elements.

@@ -53,11 +53,18 @@ impl Index {
         built.is(Mark::Building) || built.has(&self.name)
     }
 
-    /// Makes the run's index the one that serves, if it has at least `expected` documents. Harmless to repeat.
-    pub async fn finish_rebuild(&self, run: RunId, expected: u64) -> Result<(), SinkError> {
+    /// Makes the run's index the one that serves, if it has at least `expected` documents, and unless `refuse` says why it may
+    /// not be so much smaller than the one that serves now. Returns by how many documents it is. Harmless to repeat.
+    pub async fn finish_rebuild(
+        &self,
+        run: RunId,
+        expected: u64,
+        refuse: impl Fn(u64, u64) -> Option<String>,
+    ) -> Result<u64, SinkError> {
         let physical = self.physical(run);
+        let behind = self.behind().await?;
         if self.has_taken_over(&physical).await? {
-            return Ok(());
+            return Ok(0);
         }
         let settings = json!({"index": {
             "number_of_replicas": self.options.replicas, "refresh_interval": self.options.refresh_interval
@@ -71,7 +78,7 @@ impl Index {
                  sure that the query returns each key once"
             )));
         }
-        if found > expected {
+        if expected > 0 && found > expected {
             // Rows that a repeated page returned the first time and not the second.
             tracing::warn!(
                 index = physical,
@@ -80,7 +87,15 @@ impl Index {
                 "the new index has more documents than the last attempts wrote"
             );
         }
-        self.swap(&physical).await
+        // Not by the alias, which may have a user's filter.
+        let old: Vec<&str> = behind.iter().map(|old| old.name.as_str()).collect();
+        let serving = if old.is_empty() { 0 } else { self.count(&old.join(",")).await? };
+        let removed = serving.saturating_sub(found);
+        if let Some(refusal) = refuse(removed, serving) {
+            return Err(SinkError::fatal(refusal));
+        }
+        self.swap(&physical).await?;
+        Ok(removed)
     }
 
     /// Whether the run's index serves. One that cannot take over any more is told.

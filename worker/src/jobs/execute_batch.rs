@@ -186,6 +186,7 @@ async fn fail(env: &Environment, job: &HeldJob, class: ErrorClass, error: &Batch
     }
     tx.commit().await?;
     env.forget_plan(job.batch.run_id);
+    env.forget_reviews();
     Ok(())
 }
 

@@ -9,8 +9,8 @@ mod scope;
 
 use vitrina_shared::{
     domain::{
-        Report, TargetName,
-        report::{Depth, Repair},
+        PipelineDraft, Report, TargetName, removal,
+        report::{Depth, Reconciliation, Repair},
     },
     reports::HeldReport,
 };
@@ -34,4 +34,30 @@ pub async fn make(
         TargetName::Mart(table) => mart::Comparison::of(report, subject, table, depth).make(env, job, repair).await,
         TargetName::Index(name) => index::Comparison::of(env, report, subject, name, depth)?.make(job, repair).await,
     }
+}
+
+/// A repair may remove as many rows as a run may.
+fn refuse_removal(draft: &PipelineDraft, found: &Reconciliation) -> Result<(), BatchError> {
+    let (removed, of) = (found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs());
+    match removal::refusal(draft.options.max_removed, removed, of, draft.final_target().0, &draft.name) {
+        Some(refusal) => Err(BatchError::fatal(refusal)),
+        None => Ok(()),
+    }
+}
+
+/// What is to be said of a query whose rows differ, and `unsteady` of which were read differently twice.
+fn note(subject: &Subject, unsteady: i64) -> Option<String> {
+    let calls = subject.reader.unsteady.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let because = match (unsteady, calls.is_empty()) {
+        (0, true) => return None,
+        (0, false) => format!("it uses {calls}"),
+        (rows, true) => format!(
+            "read twice, {rows} of the rows that differ came differently, as from an aggregate without an order"
+        ),
+        (rows, false) => format!("read twice, {rows} of the rows that differ came differently, and it uses {calls}"),
+    };
+    Some(format!(
+        "the query is not deterministic ({because}): its rows differ after every run, and need not have drifted; have it \
+         return the same values each time, or leave those columns out"
+    ))
 }

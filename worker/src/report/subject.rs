@@ -7,7 +7,7 @@ use vitrina_shared::{
     guard::ParameterTypes,
     store::{
         installation, pipelines,
-        targets::{self, TargetColumn},
+        targets::{self, TargetColumn, UniqueIndex},
     },
     validation::{self, Reader},
 };
@@ -32,6 +32,8 @@ pub struct Subject {
     pub key: Vec<String>,
     /// The columns of the target's table; none where the target is an index.
     pub columns: Vec<TargetColumn>,
+    /// What else is unique in that table besides its key.
+    pub unique: Vec<UniqueIndex>,
     /// What was decided about the target.
     options: serde_json::Value,
     /// Which installation this is.
@@ -55,13 +57,17 @@ impl Subject {
         else {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist")));
         };
-        let columns = match &target {
-            TargetName::Mart(table) => columns(&mut connection, table).await?,
-            TargetName::Index(_) => Vec::new(),
+        let (columns, unique) = match &target {
+            TargetName::Mart(table) => {
+                let unique =
+                    targets::other_unique(&mut connection, table, &entry.key, &reader.arriving_names()).await?;
+                (columns(&mut connection, table).await?, unique)
+            }
+            TargetName::Index(_) => (Vec::new(), Vec::new()),
         };
         let installation = installation::id(&mut connection).await?;
         drop(connection);
-        Ok(Self { pipeline, reader, target, key: entry.key, columns, options: entry.options, installation })
+        Ok(Self { pipeline, reader, target, key: entry.key, columns, unique, options: entry.options, installation })
     }
 
     /// What the client decided.

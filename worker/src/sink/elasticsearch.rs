@@ -25,6 +25,8 @@ pub struct IndexSink {
     action: Action,
     /// Whether another index is built, which takes over in the end.
     rebuilds: bool,
+    /// Whether one key may come in several pages.
+    repeats_keys: bool,
     server: OnceCell<Server>,
     route: OnceCell<Arc<Route>>,
 }
@@ -45,7 +47,14 @@ impl IndexSink {
     pub fn new(index: Index, run: RunId, mode: Mode, columns: Vec<SourceColumn>) -> Self {
         let action = action(mode, index.options());
         let rebuilds = mode == Mode::Full;
-        Self { index, run, columns, action, rebuilds, server: OnceCell::new(), route: OnceCell::new() }
+        let (server, route) = (OnceCell::new(), OnceCell::new());
+        Self { index, run, columns, action, rebuilds, repeats_keys: false, server, route }
+    }
+
+    /// Says whether one key may come in several pages, the newest last.
+    pub fn repeating_keys(mut self, repeats: bool) -> Self {
+        self.repeats_keys = repeats;
+        self
     }
 
     /// Whether another index is built, which takes over in the end.
@@ -89,16 +98,19 @@ impl IndexSink {
         let expected = usize::try_from(page_size).unwrap_or(usize::MAX);
         let route = self.route.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
         let writer = BulkWriter::new(route.clone(), self.action, allowed).expecting(expected);
-        let writer = if self.rebuilds { writer } else { writer.waiting_for(turn) };
+        let at_once = self.rebuilds && !self.repeats_keys;
+        let writer = if at_once { writer } else { writer.waiting_for(turn) };
         Ok(PageWriting { writer, number })
     }
 
-    /// After the last page: an index that was built takes over, if it has all the documents that were written.
-    pub async fn finish(&self, documents: u64) -> Result<(), BatchError> {
-        if self.rebuilds {
-            self.index.finish_rebuild(self.run, documents).await?;
+    /// After the last page: an index that was built takes over, if it has all the documents that were written, and unless
+    /// `refuse` says why it may not be that much smaller. Returns by how many documents it is.
+    pub async fn finish(&self, documents: u64, refuse: impl Fn(u64, u64) -> Option<String>) -> Result<u64, BatchError> {
+        if !self.rebuilds {
+            return Ok(0);
         }
-        Ok(())
+        let expected = if self.repeats_keys { 0 } else { documents };
+        Ok(self.index.finish_rebuild(self.run, expected, refuse).await?)
     }
 }
 

@@ -7,8 +7,10 @@
 mod binding;
 mod connection;
 mod disasters;
+mod every_type;
 mod faults;
 mod films;
+mod full_runs;
 mod gate;
 mod indexes;
 mod late;
@@ -20,6 +22,9 @@ mod rebuilds;
 mod reconcile;
 mod refusals;
 mod removal;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/samples.rs"]
+mod samples;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
 #[path = "../engine/storm.rs"]
 mod storm;

@@ -23,7 +23,7 @@ async fn building(index: &Index, count: u64, name: &str) -> RunId {
 
 async fn rebuilt(index: &Index, count: u64, name: &str) -> String {
     let this = building(index, count, name).await;
-    index.finish_rebuild(this, count).await.unwrap();
+    index.finish_rebuild(this, count, |_, _| None).await.unwrap();
     this.to_string()
 }
 
@@ -65,7 +65,7 @@ async fn an_index_that_takes_over_while_it_is_looked_at_is_not_removed() {
     let this = building(&index, 10, "new").await;
     // The sweeper looks, then the index takes over and its run ends, then the sweeper acts.
     let found = index.ours().await.unwrap();
-    index.finish_rebuild(this, 10).await.unwrap();
+    index.finish_rebuild(this, 10, |_, _| None).await.unwrap();
     assert_eq!(index.sweep(found, &[].into(), LATER).await.unwrap(), Vec::<String>::new());
     assert_eq!(corner.documents().await.len(), 10);
 }
@@ -82,7 +82,7 @@ async fn an_index_that_was_marked_for_removal_does_not_take_over() {
     corner
         .change(json!([{"remove": {"index": name, "alias": building}}, {"add": {"index": name, "alias": doomed}}]))
         .await;
-    let error = index.finish_rebuild(this, 10).await.unwrap_err();
+    let error = index.finish_rebuild(this, 10, |_, _| None).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains("goes on serving"), "{error}");
     assert_eq!(corner.documents().await.len(), 5);
@@ -122,7 +122,7 @@ async fn another_installation_on_the_same_cluster_removes_nothing_of_ours_and_wr
     let found = ours.ours().await.unwrap();
     assert_eq!((found.len(), theirs.ours().await.unwrap().len()), (1, 0));
     assert_eq!(theirs.sweep(found, &[].into(), LATER).await.unwrap(), Vec::<String>::new());
-    ours.finish_rebuild(this, 10).await.unwrap();
+    ours.finish_rebuild(this, 10, |_, _| None).await.unwrap();
     for error in [
         theirs.prepare(run(), &items(), false).await.map(|_| ()).unwrap_err(),
         theirs.begin_rebuild(run(), &items(), false).await.map(|_| ()).unwrap_err(),

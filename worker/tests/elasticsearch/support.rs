@@ -16,7 +16,7 @@ use vitrina_shared::{
 };
 use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
 
-pub use crate::world::eventually_within;
+pub use crate::world::{World, eventually_within};
 
 /// Whose indexes the tests make that have no database.
 const INSTALLATION: Uuid = Uuid::from_u128(1);

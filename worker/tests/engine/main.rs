@@ -4,16 +4,22 @@
 mod bounds;
 mod control;
 mod errors;
+mod every_type;
+mod full_runs;
 mod interleavings;
+mod keys;
 mod late_commits;
 mod late_horizon;
 mod late_keys;
 mod modes;
 mod names;
+mod one_target;
 mod reconcile;
 mod recovery;
+mod removal;
 mod replay;
 mod reports;
+mod samples;
 mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

@@ -305,3 +305,52 @@ async fn no_run_begins_while_rows_are_repaired() {
     let run = requested.await.unwrap().unwrap().run.id;
     world.succeeded(run).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn totals_are_right_however_much_differs() {
+    let world = World::with_worker().await;
+    world.items(1, 20_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 20_000)).await;
+    world.succeeds(pipeline).await;
+    for differing in [10_i64, 1_500, 3_000, 6_000, 20_000] {
+        world.sql(&format!("update analytics.item set name = name || '!' where id <= {differing}")).await;
+        let found = reconcile(&world, pipeline, Depth::Rows).await;
+        assert_eq!(differences(&found), [Some(0), Some(0), Some(differing)]);
+        assert_eq!((&found["source_rows"], &found["target_rows"]), (&json!(20_000), &json!(20_000)), "{differing}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_not_deterministic_is_said_to_be_so() {
+    let world = World::with_worker().await;
+    world.items(1, 50).await;
+    world.target("unsteady", "id bigint, value text", &["id"]).await;
+    for (name, value, because) in [
+        ("chance", "random()::text", Some("random()")),
+        ("clock", "now()::text", Some("now()")),
+        ("words", "current_timestamp::text", Some("the current date or time")),
+        ("hidden", "content.tick()", Some("read twice")),
+        ("steady", "name", None),
+    ] {
+        if name == "hidden" {
+            // Says of itself that it is steady, and is not.
+            world.sql("create function content.tick() returns text language plpgsql stable as $$ begin return clock_timestamp()::text; end $$").await;
+        }
+        let query = format!("select id, {value} as value from content.item");
+        let pipeline = world.pipeline(&draft(name, Mode::Full, &query, "analytics.unsteady", 100)).await;
+        world.succeeds(pipeline).await;
+        if name == "steady" {
+            assert_match(&reconcile(&world, pipeline, Depth::Rows).await);
+            world.sql("update analytics.unsteady set value = 'meddled' where id = 7").await;
+        }
+        let found = reconcile(&world, pipeline, Depth::Rows).await;
+        assert_eq!(found["verdict"], "drift", "{name}: {found}");
+        match because {
+            None => assert_eq!(found["note"], json!(null), "{found}"),
+            Some(because) => {
+                let note = found["note"].as_str().unwrap_or_default();
+                assert!(note.starts_with("the query is not deterministic") && note.contains(because), "{name}: {note}");
+            }
+        }
+    }
+}

@@ -1,12 +1,13 @@
 //! Rows that pass through the worker: transforms, and rows that the target refuses.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{
-    ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, ReportRequest, Task, TaskKind,
+use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
+    domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, ReportRequest, Task, TaskKind},
 };
 
 use crate::{
-    support::{ITEMS, World, draft, eventually, items},
+    support::{ITEMS, TESTER, World, draft, eventually, items},
     types,
 };
 
@@ -206,4 +207,23 @@ async fn what_a_trigger_says_of_a_row_keeps_its_code_so_that_viewers_are_not_sho
     let pipeline = world.pipeline(&items("strict", Mode::Full, 50)).await;
     let error = world.fails(pipeline).await.error.unwrap();
     assert!(error.ends_with("!!! (SQLSTATE 23514)"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_options_of_a_transform_count_from_the_next_run_on() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world.target("labels", "id bigint, label text, caption text", &["id"]).await;
+    let renamed = |to: &str| {
+        let plain = draft("labels", Mode::Full, "select id, name from content.item", "analytics.labels", 7);
+        with_transform(plain, "rename", json!({"columns": {"name": to}}))
+    };
+    let pipeline = world.pipeline(&renamed("label")).await;
+    world.succeeds(pipeline).await;
+    // At once: whatever was found out about the pipeline is a moment old.
+    let version = world.show(pipeline).await.version;
+    let keep = OnCheckpoint::Keep;
+    configuration::change(world.db.pool(), pipeline, version, &renamed("caption"), keep, TESTER).await.unwrap();
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
+    world.assert_same("select id, name, name from content.item", "analytics.labels").await;
 }

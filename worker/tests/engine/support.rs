@@ -13,7 +13,7 @@ use vitrina_shared::{
         KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
         ReportStatus, Run, RunId, RunStatus, Status, TaskKind,
     },
-    lifecycle::{self, Cause, LifecycleError},
+    lifecycle::{self, Cause, LifecycleError, WantedRun},
     reports,
     store::{self, pipelines, runs},
     testing::TestDatabase,
@@ -173,6 +173,25 @@ impl World {
 
     pub async fn try_run(&self, pipeline: PipelineId) -> Result<RunId, LifecycleError> {
         Ok(lifecycle::request_run(self.db.pool(), &pipeline.into(), None, TESTER).await?.run.id)
+    }
+
+    /// Requests a run of a kind.
+    pub async fn run_as(&self, pipeline: PipelineId, full: bool, allow_removal: bool) -> Result<RunId, LifecycleError> {
+        let wanted = WantedRun { full, allow_removal, ..WantedRun::default() };
+        Ok(lifecycle::request_run_as(self.db.pool(), &pipeline.into(), wanted, TESTER).await?.run.id)
+    }
+
+    /// Runs the pipeline in full, to its good end.
+    pub async fn succeeds_in_full(&self, pipeline: PipelineId) -> Run {
+        let run = self.run_as(pipeline, true, false).await.unwrap();
+        self.succeeded(run).await
+    }
+
+    /// The key and id of a pipeline's checkpoint.
+    pub async fn checkpoint(&self, pipeline: PipelineId) -> Option<(String, Option<String>)> {
+        let mut connection = self.db.pool().acquire().await.unwrap();
+        let state = store::state::find(&mut connection, pipeline).await.unwrap();
+        state.map(|state| (state.checkpoint.key, state.checkpoint.id))
     }
 
     pub async fn pause(&self, pipeline: PipelineId) -> Result<Status, LifecycleError> {

@@ -84,6 +84,8 @@ pub(super) struct Mentions {
     pub types: BTreeSet<u32>,
     /// Types whose values are made by a cast or a literal.
     pub made: BTreeSet<u32>,
+    /// Whether it asks for the current date, time or user by a word of its own.
+    pub current: bool,
     /// The column of a table that each column of the query is, as its relation and its number; zeros where it is none.
     pub origins: Vec<(u32, i16)>,
 }
@@ -203,6 +205,7 @@ fn begin<'t>(
         "{" => {
             let written = tokens.next().unwrap_or_default();
             let (label, node) = NODES.get_key_value(written).ok_or_else(|| unknown(written))?;
+            mentions.current |= *label == "SQLVALUEFUNCTION";
             open.push(Place::Field { node, label });
         }
         "(" => open.push(Place::List { meaning, begun: false }),

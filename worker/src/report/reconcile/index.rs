@@ -25,7 +25,7 @@ use vitrina_shared::{
 
 use self::counts::Counted;
 use super::{
-    SAMPLE,
+    SAMPLE, note,
     scope::{self, Scope},
 };
 use crate::{
@@ -122,7 +122,10 @@ impl<'a> Comparison<'a> {
         }
         let agree = totals.source_rows == totals.target_rows && (totals.in_flight > 0 || counted.bounds_agree());
         let verdict = if agree { Verdict::Match } else { Verdict::Drift };
-        let result = self.result(verdict, &counted, &totals, Vec::new());
+        let mut result = self.result(verdict, &counted, &totals, Vec::new());
+        if verdict == Verdict::Drift {
+            result.note = note(&self.subject, 0);
+        }
         Ok(Reconciliation { missing: None, extra: None, ..result })
     }
 
@@ -133,7 +136,11 @@ impl<'a> Comparison<'a> {
         self.leave_out_versions(&mut counted, &totals).await?;
         let sample = self.look_again(tx, &mut totals).await?;
         let verdict = if differing(&totals) == 0 { Verdict::Match } else { Verdict::Drift };
-        Ok(self.result(verdict, &counted, &totals, sample))
+        let mut result = self.result(verdict, &counted, &totals, sample);
+        if verdict == Verdict::Drift {
+            result.note = note(&self.subject, self.unsteady(tx).await?);
+        }
+        Ok(result)
     }
 
     /// Looks at what differs once more, where that is not too much. Returns some of it.
@@ -172,6 +179,7 @@ impl<'a> Comparison<'a> {
             target_max,
             verdict,
             sample,
+            note: None,
             repaired: None,
             took_ms: 0,
         }

@@ -25,7 +25,7 @@ use self::{
     statements::{Closer, MOST_KEYS},
 };
 use super::{
-    SAMPLE,
+    SAMPLE, note, refuse_removal,
     scope::{self, Scope},
 };
 use crate::{
@@ -185,7 +185,10 @@ impl<'a> Comparison<'a> {
         let verdict = if counted.matches() { Verdict::Match } else { Verdict::Drift };
         let Counted { source_rows, target_rows, in_flight, bounds } = counted;
         let narrow = Narrow { source_rows, target_rows, ..Narrow::default() };
-        let result = self.result(verdict, in_flight, bounds, &narrow);
+        let mut result = self.result(verdict, in_flight, bounds, &narrow);
+        if verdict == Verdict::Drift {
+            result.note = note(&self.subject, 0);
+        }
         Ok(Found { result: Reconciliation { missing: None, extra: None, ..result }, closer: None })
     }
 
@@ -207,7 +210,7 @@ impl<'a> Comparison<'a> {
         let scope = self.scope(&mut tx).await?;
         let coarse: Coarse = ask(&mut tx, &self.sides(&scope).coarse(), &scope, None).await?;
         let mut narrow = Narrow::default();
-        let mut sample = Vec::new();
+        let (mut sample, mut unsteady) = (Vec::new(), 0);
         let closer = Closer::Buckets(coarse.buckets);
         if closer != Closer::Buckets(Vec::new()) {
             narrow = ask(&mut tx, &self.sides(&scope).narrow(&closer), &scope, None).await?;
@@ -218,12 +221,19 @@ impl<'a> Comparison<'a> {
             let scope = self.scope(&mut tx).await?;
             narrow = self.confirm(&mut tx, &scope, narrow).await?;
             sample = self.sample(&mut tx, &scope, &narrow).await?;
+            unsteady = self.unsteady(&mut tx, &scope, &narrow).await?;
             tx.rollback().await?;
         }
-        narrow.source_rows += coarse.same_rows;
-        narrow.target_rows += coarse.same_rows;
+        // A closer look at everything has counted the rows of equal buckets already.
+        if !closer.is_everything() {
+            narrow.source_rows += coarse.same_rows;
+            narrow.target_rows += coarse.same_rows;
+        }
         let verdict = if narrow.total() == 0 { Verdict::Match } else { Verdict::Drift };
-        let result = self.result(verdict, coarse.in_flight, coarse.bounds, &narrow);
+        let mut result = self.result(verdict, coarse.in_flight, coarse.bounds, &narrow);
+        if verdict == Verdict::Drift {
+            result.note = note(&self.subject, unsteady);
+        }
         let keys = narrow.keys.iter().map(|entry| entry[1..].to_vec()).collect();
         let closer = (narrow.total() > 0).then(|| if narrow.is_whole() { Closer::Keys } else { closer });
         Ok(Found { result: Reconciliation { sample, ..result }, closer: closer.map(|closer| (closer, keys)) })
@@ -236,7 +246,9 @@ impl<'a> Comparison<'a> {
         }
         let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
         let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
-        Ok(Narrow { source_rows: before.source_rows, target_rows: before.target_rows, ..again })
+        // Every row of either side is in both, missing or extra.
+        let target_rows = before.source_rows - again.missing + again.extra;
+        Ok(Narrow { source_rows: before.source_rows, target_rows, ..again })
     }
 
     fn result(&self, verdict: Verdict, in_flight: i64, bounds: Bounds, narrow: &Narrow) -> Reconciliation {
@@ -256,6 +268,7 @@ impl<'a> Comparison<'a> {
             target_max: bounds.target_max,
             verdict,
             sample: Vec::new(),
+            note: None,
             repaired: None,
             took_ms: 0,
         }
@@ -286,22 +299,39 @@ impl<'a> Comparison<'a> {
         Ok(shown.iter().filter_map(difference).collect())
     }
 
+    /// How many of the rows that differ the source returns otherwise when it is read twice.
+    async fn unsteady(&self, tx: &mut PgConnection, scope: &Scope, narrow: &Narrow) -> Result<i64, BatchError> {
+        let keys: Vec<&[Option<String>]> = narrow.keys.iter().map(|entry| &entry[1..]).collect();
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        ask(tx, &self.sides(scope).unsteady(), scope, Some(&keys)).await
+    }
+
     /// Repairs what was found, while no run can begin: whoever changes the pipeline's status waits for its row.
     async fn repair(&self, tx: &mut PgConnection, found: &Found, repair: Repair) -> Result<Repaired, BatchError> {
         let nothing = Repaired { written: 0, removed: 0 };
         let Some((closer, keys)) = &found.closer else { return Ok(nothing) };
         let id = self.report.pipeline_id;
-        let locked = pipelines::lock(tx, &id.into()).await?;
+        let target = self.subject.draft().final_target().0;
+        let locked = pipelines::lock_writers(tx, id, target).await?;
         if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
             return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
         }
         unfinished::refuse(tx, id, self.report.requested_at).await?;
         let scope = self.scope(tx).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
-        let statement = self.sides(&scope).repair(closer, remove_extra);
+        if remove_extra {
+            refuse_removal(self.subject.draft(), &found.result)?;
+        }
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
-        let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
-        Ok(Repaired { written: outcome.rows_written, removed: outcome.rows_read })
+        let mut repaired = nothing;
+        for statement in self.sides(&scope).repair(closer, remove_extra) {
+            let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
+            repaired.written += outcome.rows_written;
+            repaired.removed += outcome.rows_read;
+        }
+        Ok(repaired)
     }
 }
 

@@ -1,13 +1,22 @@
 //! The SQL of a replay: the rows as they are now, and the upsert of one of them.
 
+use vitrina_shared::{
+    domain::TargetName,
+    store::{targets::TargetColumn, value_types::Identity},
+};
+
 use crate::{
-    batch::{comparable, literal, of_any_length, quote},
+    batch::{RowForm, arrived, differ, literal, of_any_length, quote, read_back},
     report::subject::Subject,
 };
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:
 /// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
 pub fn read_current(subject: &Subject, most: u32) -> String {
+    let form = match subject.target {
+        TargetName::Mart(_) => RowForm::ReadBack,
+        TargetName::Index(_) => RowForm::Document,
+    };
     let wanted: Vec<_> = subject
         .key
         .iter()
@@ -28,8 +37,7 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
                  select (w ->> 0)::bigint as letter, {wanted} from jsonb_array_elements(($5)[3]::jsonb) as w
              ),
              current as (
-                 select distinct on (wanted.letter) wanted.letter, {key} as key,
-                        row_to_json(source.*)::text as doc
+                 select distinct on (wanted.letter) wanted.letter, {key} as key, {doc} as doc
                  from ({query}\n) as source join wanted on {same}
                  order by wanted.letter{newest}
              )
@@ -38,6 +46,7 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
              )), '[]')::text]
              from current",
         wanted = wanted.join(", "),
+        doc = form.row("source", &subject.reader.columns),
         query = subject.query(),
         same = same.join(" and "),
         newest = subject.newest_first(),
@@ -51,30 +60,27 @@ pub fn upsert(subject: &Subject, table: &str) -> String {
     let pairs: Vec<_> =
         subject.reader.arriving.iter().filter_map(|column| Some((column, own(&column.name)?))).collect();
     let names: Vec<_> = pairs.iter().map(|(column, _)| quote(&column.name)).collect();
-    let types: Vec<_> = pairs
-        .iter()
-        .map(|(column, _)| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
-        .collect();
-    let changing: Vec<_> = pairs.iter().map(|(_, own)| *own).filter(|own| !subject.key.contains(&own.name)).collect();
+    let columns: Vec<_> = pairs.iter().map(|(column, _)| *column).collect();
+    let changes = |own: &&TargetColumn| own.identity != Identity::Equality || !subject.key.contains(&own.name);
+    let changing: Vec<_> = pairs.iter().map(|(_, own)| *own).filter(changes).collect();
     let action = if changing.is_empty() {
         "nothing".to_owned()
     } else {
-        let list = |relation: &str| changing.iter().map(|own| comparable(relation, own)).collect::<Vec<_>>().join(", ");
         let assign: Vec<_> = changing.iter().map(|own| format!("{0} = excluded.{0}", quote(&own.name))).collect();
-        let (own, new) = (list("target"), list("excluded"));
-        format!("update set {} where ({own}) is distinct from ({new})", assign.join(", "))
+        format!("update set {} where {}", assign.join(", "), differ(&changing))
     };
     format!(
         "with written as (
                  insert into analytics.{table} as target ({names})
-                 select {names} from json_to_record(($5)[3]::json) as arrived ({types})
+                 select {values} from {read_back}
                  on conflict ({key}) do {action}
                  returning 1
              )
              select 0::bigint, count(*), null::text[], false from written",
         table = quote(table),
         names = names.join(", "),
-        types = types.join(", "),
+        values = arrived(&columns),
+        read_back = read_back(&columns, "($5)[3]::json"),
         key = subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
     )
 }

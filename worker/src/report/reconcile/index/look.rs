@@ -102,6 +102,15 @@ impl Comparison<'_> {
             .map_err(BatchError::from)
     }
 
+    /// How many of the rows that differ, of some of them, the source returns otherwise when it is read twice.
+    pub async fn unsteady(&self, tx: &mut PgConnection) -> Result<i64, BatchError> {
+        let scope = self.scope(tx).await?;
+        let once: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
+        let twice: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
+        let unsteady = once.iter().zip(&twice).filter(|(once, twice)| once.doc != twice.doc);
+        Ok(unsteady.count() as i64)
+    }
+
     /// Which of them differ still.
     pub async fn examine(&self, candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
         let ids: Vec<&str> =

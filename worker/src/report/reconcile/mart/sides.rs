@@ -4,16 +4,15 @@
 
 use vitrina_shared::{
     domain::{Mode, SourceColumn, report::Depth},
-    store::targets::TargetColumn,
+    store::{targets::TargetColumn, value_types::Identity},
 };
 
 use crate::{
-    batch::quote,
+    batch::{identified, quote, without_length},
     report::{reconcile::scope::Scope, subject::Subject},
 };
 
-/// Types that have a hash of their own, by which equal values are equal however they are written. Others are compared by
-/// their text.
+/// Types that have a hash of their own, which costs less than their text.
 const HASHED: &[&str] = &[
     "smallint",
     "integer",
@@ -208,9 +207,15 @@ impl Sides<'_> {
         let values: Vec<_> = self
             .compared()
             .into_iter()
-            .map(|pair| {
-                let value = side.value(pair);
-                if is(HASHED, &pair.1.type_name) { value } else { format!("({value})::text") }
+            .flat_map(|pair| {
+                let value = format!("({})", side.value(pair));
+                // As a run tells them apart.
+                let identity = pair.1.identity;
+                if identity != Identity::Image && is(HASHED, &pair.1.type_name) {
+                    identified(&value, identity)
+                } else {
+                    vec![format!("{value}::text collate \"C\"")]
+                }
             })
             .collect();
         format!("hash_record_extended(row({}), 0)", values.join(", "))
@@ -258,12 +263,7 @@ impl Side {
 
 /// Whether a type is one of these, of whatever length, or an array of it.
 fn is(types: &[&str], type_name: &str) -> bool {
-    let element = type_name.trim_end_matches("[]");
-    let without_length = match (element.find('('), element.find(')')) {
-        (Some(open), Some(close)) if open < close => format!("{}{}", &element[..open], &element[close + 1..]),
-        (_, _) => element.to_owned(),
-    };
-    types.contains(&without_length.as_str())
+    types.contains(&without_length(type_name.trim_end_matches("[]")).as_str())
 }
 
 #[cfg(test)]

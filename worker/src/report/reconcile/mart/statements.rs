@@ -5,7 +5,10 @@
 //!
 //! [`etl_page.run`]: ../../../../../migrations/0004_batches.sql
 
-use vitrina_shared::{domain::report::Depth, store::targets::TargetColumn};
+use vitrina_shared::{
+    domain::report::Depth,
+    store::{targets::TargetColumn, value_types::Identity},
+};
 
 use super::sides::Sides;
 use crate::{
@@ -25,6 +28,13 @@ pub enum Closer {
     Buckets(Vec<u32>),
     /// Those whose keys are listed in `($5)[6]`.
     Keys,
+}
+
+impl Closer {
+    /// Whether every row is looked at: where most buckets differ, choosing among them costs more than it saves.
+    pub fn is_everything(&self) -> bool {
+        matches!(self, Self::Buckets(buckets) if buckets.len() > BUCKETS as usize / 2)
+    }
 }
 
 impl Sides<'_> {
@@ -138,7 +148,10 @@ impl Sides<'_> {
             .iter()
             .enumerate()
             .map(|(place, (_, own))| {
-                let (source, target) = (format!("s.v{place}::{}::text", own.type_name), format!("t.v{place}::text"));
+                let (source, target) = (
+                    format!("s.v{place}::{}::text collate \"C\"", own.type_name),
+                    format!("t.v{place}::text collate \"C\""),
+                );
                 format!(
                     "case when {source} is distinct from {target} then jsonb_build_object({name}, jsonb_build_object(
                          'source', left({source}, 200), 'target', left({target}, 200))) else '{{}}'::jsonb end",
@@ -164,43 +177,82 @@ impl Sides<'_> {
         )
     }
 
-    /// Writes the rows that are missing or different, and removes those that are extra where that is wanted. Returns how
-    /// many were removed and written.
-    pub fn repair(&self, closer: &Closer, remove_extra: bool) -> String {
-        let compared = self.compared();
-        let names: Vec<_> = compared.iter().map(|(_, own)| quote(&own.name)).collect();
-        // As the query returns them: assigned, not cast, so that a value that does not fit is refused.
-        let values: String = names.iter().enumerate().map(|(n, name)| format!(", source.{name} as v{n}")).collect();
-        let key: Vec<_> = self.subject.key.iter().map(|name| quote(name)).collect();
-        let changing: Vec<_> = names.iter().filter(|name| !key.contains(name)).collect();
-        let update = if changing.is_empty() {
-            "nothing".to_owned()
-        } else {
-            let assign: Vec<_> = changing.iter().map(|name| format!("{name} = excluded.{name}")).collect();
-            format!("update set {}", assign.join(", "))
-        };
-        let same: Vec<_> =
-            key.iter().zip(self.key_names("found")).map(|(name, key)| format!("target.{name} = {key}")).collect();
+    /// Reads the rows of `($5)[6]` twice, and counts those that came differently: a query that is not deterministic.
+    pub fn unsteady(&self) -> String {
         format!(
-            "with {found},
-             gone as (
-                 delete from analytics.{table} as target using found
-                 where found.kind = 'extra' and {remove_extra} and {same}
-                 returning 1
-             ),
-             written as (
-                 insert into analytics.{table} ({names})
-                 select {places} from found where kind in ('missing', 'different')
-                 on conflict ({key}) do {update}
-                 returning 1
-             )
-             select (select count(*) from gone), (select count(*) from written), null::text[], false",
-            found = self.found(closer, &values),
+            "with {wanted},
+             once as materialized (select rows.*, true as here from ({source}) as rows),
+             twice as materialized (select rows.*, true as here from ({source}) as rows)
+             select 0::bigint, 0::bigint, array[count(*)::text], false
+             from once full join twice on {same}
+             where once.here is null or twice.here is null or once.h <> twice.h",
+            wanted = self.wanted(),
+            source = self.source(&self.only(&Closer::Keys), ""),
+            same = self.same_key("once", "twice"),
+        )
+    }
+
+    /// Removes the rows that are extra where that is wanted, and writes those that are missing or different. Each statement
+    /// returns how many it removed and wrote. Where something besides the key is unique the removal comes first, by itself:
+    /// a statement does not see what another part of it removes.
+    pub fn repair(&self, closer: &Closer, remove_extra: bool) -> Vec<String> {
+        let (remove, write) = (self.remove(), self.write());
+        let statement = |values: &str, parts: &[&str], removed: &str, written: &str| {
+            let found = self.found(closer, values);
+            format!("with {found}, {} select ({removed}), ({written}), null::text[], false", parts.join(", "))
+        };
+        let (values, none) = (self.written_values(), "0::bigint");
+        let (removed, written) = ("select count(*) from gone", "select count(*) from written");
+        match (remove_extra, self.subject.unique.is_empty()) {
+            (false, _) => vec![statement(&values, &[&write], none, written)],
+            (true, true) => vec![statement(&values, &[&remove, &write], removed, written)],
+            (true, false) => {
+                vec![statement("", &[&remove], removed, none), statement(&values, &[&write], none, written)]
+            }
+        }
+    }
+
+    /// `gone`: removes what is extra.
+    fn remove(&self) -> String {
+        let key = self.subject.key.iter().zip(self.key_names("found"));
+        let same: Vec<_> = key.map(|(name, key)| format!("target.{} = {key}", quote(name))).collect();
+        format!(
+            "gone as (
+                 delete from analytics.{table} as target using found where found.kind = 'extra' and {same} returning 1
+             )",
             table = quote(self.table),
             same = same.join(" and "),
-            names = names.join(", "),
-            places = (0..names.len()).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "),
-            key = key.join(", "),
+        )
+    }
+
+    /// The values that are written, as the query returns them: assigned, not cast, so that one that does not fit is refused.
+    fn written_values(&self) -> String {
+        let value =
+            |(place, (_, own)): (usize, &(_, &TargetColumn))| format!(", source.{} as v{place}", quote(&own.name));
+        self.compared().iter().enumerate().map(value).collect()
+    }
+
+    /// `written`: writes what is missing or different.
+    fn write(&self) -> String {
+        let compared = self.compared();
+        let changes = |own: &TargetColumn| own.identity != Identity::Equality || !self.subject.key.contains(&own.name);
+        let assign: Vec<_> = compared
+            .iter()
+            .filter(|(_, own)| changes(own))
+            .map(|(_, own)| format!("{0} = excluded.{0}", quote(&own.name)))
+            .collect();
+        let action = if assign.is_empty() { "nothing".to_owned() } else { format!("update set {}", assign.join(", ")) };
+        format!(
+            "written as (
+                 insert into analytics.{table} ({names})
+                 select {places} from found where kind in ('missing', 'different')
+                 on conflict ({key}) do {action}
+                 returning 1
+             )",
+            table = quote(self.table),
+            names = compared.iter().map(|(_, own)| quote(&own.name)).collect::<Vec<_>>().join(", "),
+            places = (0..compared.len()).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "),
+            key = self.subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
         )
     }
 
@@ -234,7 +286,7 @@ impl Sides<'_> {
     /// The condition of a row being looked at.
     fn only(&self, closer: &Closer) -> String {
         match closer {
-            Closer::Buckets(buckets) if buckets.len() > BUCKETS as usize / 2 => "true".to_owned(),
+            everything if everything.is_everything() => "true".to_owned(),
             Closer::Buckets(buckets) => {
                 let list: Vec<_> = buckets.iter().map(u32::to_string).collect();
                 format!("{} = any('{{{}}}'::bigint[])", self.bucket("rows", BUCKETS), list.join(","))

@@ -1,0 +1,93 @@
+//! What the server's catalog says of types: what a domain, an array or a range is made of in the end, and whether `=` tells
+//! every two values apart that read differently.
+
+/// How two values of a column are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// By `=`: what is equal reads the same.
+    Equality,
+    /// A `numeric` of any scale: `1.0` equals `1.00`.
+    Scale,
+    /// A floating-point number: `0` equals `-0`.
+    Sign,
+    /// By its stored bytes: there is no `=`, or it takes different values for equal (`interval`, `jsonb`, `citext`).
+    Image,
+}
+
+impl Identity {
+    /// The identity that a row of [`leaves`] names.
+    pub(super) fn of(word: &str) -> Self {
+        match word {
+            "equality" => Self::Equality,
+            "scale" => Self::Scale,
+            "sign" => Self::Sign,
+            _ => Self::Image,
+        }
+    }
+}
+
+/// What a column's type is made of.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct ValueType {
+    /// The type behind a domain, with its length; `record` for a composite. None where the type is neither.
+    pub resolved: Option<String>,
+    /// The type of the elements, bounds or values in the end, without its length.
+    pub leaf: String,
+    /// Whether that is an enum.
+    pub is_enum: bool,
+    /// Whether texts are equal only where they are the same; true for types without a collation.
+    pub deterministic: bool,
+}
+
+/// Types, built into the server, whose `=` takes only the same values for equal.
+const TOLD_APART: &str = r#"array['boolean', '"char"', 'name', 'bytea', 'smallint', 'integer', 'bigint', 'oid', 'xid', 'xid8', 'cid', 'tid',
+    'pg_lsn', 'money', 'text', 'character varying', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'uuid', 'inet', 'cidr',
+    'macaddr', 'macaddr8', 'bit', 'bit varying', 'tsvector']::regtype[]::oid[]"#;
+
+/// `leaf`: what each type of `start (place, type, modifier, collated_by)` is made of. `plain` is the type without its domains,
+/// a range as a whole; `type` goes on to the type of a range's bounds.
+pub(crate) fn leaves(start: &str) -> String {
+    format!(
+        r"
+        start as ({start}),
+        part as (
+            select place, type, modifier, collated_by, '' as suffix, false as domain, false as bound, null::oid as range
+            from start
+            union all
+            select p.place, step.*
+            from part p
+            join pg_type t on t.oid = p.type
+            cross join lateral (
+                select t.typbasetype, t.typtypmod, p.collated_by, p.suffix, true, p.bound, p.range where t.typtype = 'd'
+                union all
+                select t.typelem, p.modifier, p.collated_by, p.suffix || case when p.bound then '' else '[]' end, p.domain, p.bound, p.range
+                from pg_type e where e.oid = t.typelem and e.typarray = t.oid
+                union all
+                select r.rngsubtype, -1, r.rngcollation, p.suffix, p.domain, true, coalesce(p.range, t.oid)
+                from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid)
+            ) as step
+        ),
+        leaf as (
+            select p.place, p.suffix, p.domain, t.typtype = 'c' as composite, t.typtype = 'e' as is_enum,
+                   format_type(p.type, null) as leaf,
+                   case when t.typtype = 'c' then 'record' else format_type(coalesce(p.range, p.type), case when p.bound then null else p.modifier end)
+                   end || p.suffix as plain,
+                   coalesce(c.collisdeterministic, true) as deterministic,
+                   case
+                       when p.suffix = '' and not p.bound and t.oid in ('real'::regtype, 'double precision'::regtype) then 'sign'
+                       when t.oid = 'numeric'::regtype and p.modifier >= 0 then 'equality'
+                       when p.suffix = '' and not p.bound and t.oid = 'numeric'::regtype then 'scale'
+                       when t.oid = 'character'::regtype and p.modifier >= 0 and coalesce(c.collisdeterministic, true) then 'equality'
+                       -- The operators of enums do not take domains.
+                       when (t.typtype = 'e' and not p.domain or t.oid = any ({TOLD_APART})) and coalesce(c.collisdeterministic, true) then 'equality'
+                       else 'image'
+                   end as identity
+            from part p
+            join pg_type t on t.oid = p.type
+            left join pg_collation c on c.oid = p.collated_by
+            where t.typtype <> 'd'
+              and not exists (select from pg_type e where e.oid = t.typelem and e.typarray = t.oid)
+              and not exists (select from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid))
+        )"
+    )
+}

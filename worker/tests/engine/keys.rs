@@ -1,0 +1,203 @@
+//! Keys: what the mart makes of them, what else is unique in it, and which ones are refused.
+
+use serde_json::json;
+use vitrina_shared::domain::{
+    FullStrategy, Mode, OnRowError, PipelineDraft, ReportRequest,
+    report::{Depth, Repair},
+};
+
+use crate::{
+    samples::{refusal, with_mask},
+    support::{World, draft},
+};
+
+fn with_strategy(mut draft: PipelineDraft, strategy: Option<FullStrategy>) -> PipelineDraft {
+    draft.options.full_strategy = strategy;
+    draft
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_another_type_in_the_mart_is_found_again_and_stale_rows_go() {
+    let world = World::with_worker().await;
+    world.sql("create table content.film (id uuid primary key, score numeric not null, note text, modified timestamptz default now())").await;
+    world.target("by_text", "id text, score text, note text, modified timestamptz", &["id"]).await;
+    let query = "select id, score, note, modified from content.film";
+    let source = "select id::text, score::text, note from content.film";
+    let mart = "(select id, score, note from analytics.by_text) as m";
+    let drafts = [
+        draft("merged", Mode::Full, query, "analytics.by_text", 2),
+        with_strategy(draft("swapped", Mode::Full, query, "analytics.by_text", 2), Some(FullStrategy::Swap)),
+        with_mask(draft("streamed", Mode::Full, query, "analytics.by_text", 2)),
+    ];
+    for draft in drafts {
+        world.sql("truncate content.film, analytics.by_text; insert into content.film select md5(n::text)::uuid, n, '*' from generate_series(1, 7) n").await;
+        assert_eq!(refusal(&world, &draft).await, None);
+        let pipeline = world.pipeline(&draft).await;
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 7, "{}", draft.name);
+        world
+            .sql("delete from content.film where score in (2, 5); update content.film set score = 70 where score = 7")
+            .await;
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 1, "{}", draft.name);
+        world.assert_same(source, mart).await;
+    }
+    world.sql("insert into analytics.by_text values ('stale')").await;
+    let merged = world.pipeline(&draft("again", Mode::Full, query, "analytics.by_text", 2)).await;
+    let compare = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing };
+    let found = world.report(merged, &compare).await;
+    assert_eq!((&found["extra"], &found["repaired"]["removed"]), (&json!(1), &json!(1)), "{found}");
+    world.assert_same(source, mart).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_of_a_row_are_told_apart_as_the_mart_tells_them_apart() {
+    let world = World::with_worker().await;
+    world
+        .sql("create table content.version (id integer primary key, k numeric not null, modified timestamptz not null)")
+        .await;
+    world
+        .sql("insert into content.version values (1, 1.0, '2026-01-01'), (2, 1.00, '2026-01-02'), (3, 2, '2026-01-03')")
+        .await;
+    world.target("by_digits", "k text, modified timestamptz", &["k"]).await;
+    let query = "select id, k, modified from content.version";
+    let pipeline = world.pipeline(&draft("digits", Mode::Incremental, query, "analytics.by_digits", 10)).await;
+    world.succeeds(pipeline).await;
+    world.assert_same("select k::text from content.version", "(select k from analytics.by_digits) as m").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_written_otherwise_is_written_otherwise_in_the_mart() {
+    let world = World::with_worker().await;
+    world.sql("create table content.priced (k numeric primary key, note text); insert into content.priced values (1.0, 'a'), (2, 'b')").await;
+    world.target("priced", "k numeric, note text", &["k"]).await;
+    let query = "select k, note from content.priced";
+    for strategy in [FullStrategy::Merge, FullStrategy::Swap] {
+        let draft = with_strategy(draft(strategy.as_str(), Mode::Full, query, "analytics.priced", 2), Some(strategy));
+        let pipeline = world.pipeline(&draft).await;
+        world.succeeds(pipeline).await;
+        world.sql("update content.priced set k = case scale(k) when 1 then 1.00 else 1.000 end where k = 1").await;
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 1, "{strategy}");
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 0, "{strategy}");
+        world.assert_same("select k::text from content.priced", "(select k::text from analytics.priced) as m").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_which_two_could_become_one_are_refused() {
+    let world = World::new().await;
+    world
+        .sql("create collation content.any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        .await;
+    world
+        .sql(
+            "create table content.wide (id integer primary key, n numeric, t text, at timestamptz, v varchar(30),
+                                        folded text collate content.any_case, modified timestamptz not null)",
+        )
+        .await;
+    let marts = [
+        ("n", "integer", "numeric in the query and integer"),
+        ("n", "numeric(10, 2)", "numeric in the query and numeric(10,2)"),
+        ("at", "date", "timestamp with time zone in the query and date"),
+        ("at", "timestamptz(0)", "timestamp(0) with time zone"),
+        ("t", "varchar(20)", "cast it in the query (`t::character varying(20)`)"),
+        ("v", "varchar(20)", "character varying(30) in the query and character varying(20)"),
+        ("t", "text collate content.any_case", "takes different texts for equal"),
+        ("folded", "text", "write `folded collate \"C\"` in the query"),
+    ];
+    for (place, (key, of, sentence)) in marts.into_iter().enumerate() {
+        let table = format!("narrow_{place}");
+        world.target(&table, &format!("{key} {of}, id integer"), &[key]).await;
+        let query = format!("select id, {key}, modified from content.wide");
+        for mode in [Mode::Full, Mode::Incremental] {
+            let refused = refusal(&world, &draft("narrow", mode, &query, &format!("analytics.{table}"), 10)).await;
+            let refused = refused.unwrap_or_else(|| panic!("{key} as {of} is accepted"));
+            assert!(refused.contains(sentence), "{key} as {of}: {refused}");
+        }
+    }
+    // With the cast that the sentence asks for it is the query that makes one of two.
+    let query = "select id, t::varchar(20) as t from content.wide";
+    assert_eq!(refusal(&world, &draft("cast", Mode::Full, query, "analytics.narrow_4", 10)).await, None);
+
+    world.sql("insert into etl.etl_targets (target, key) values ('es:folded', '{folded}'), ('es:items', '{id}')").await;
+    let query = "select id, folded, modified from content.wide";
+    let refused = refusal(&world, &draft("index", Mode::Full, query, "es:folded", 10)).await.unwrap();
+    assert!(refused.contains("takes different texts for equal"), "{refused}");
+    let mut walked = draft("walked", Mode::Incremental, query, "es:items", 10);
+    walked.incremental_id_key = Some("folded".to_owned());
+    let refused = refusal(&world, &walked).await.unwrap();
+    assert!(refused.contains("takes different texts for equal"), "{refused}");
+    walked.incremental_id_key = Some("modified".to_owned());
+    let refused = refusal(&world, &walked).await.unwrap();
+    assert!(refused.contains("it is another column than incremental_key"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unlogged_mart_is_refused() {
+    let world = World::new().await;
+    world.sql("create unlogged table analytics.gone (id bigint primary key, name text, modified timestamptz)").await;
+    world
+        .sql(
+            "create table analytics.parts (id bigint primary key, name text, modified timestamptz) partition by range (id);
+             create unlogged table analytics.part partition of analytics.parts for values from (0) to (1000)",
+        )
+        .await;
+    for table in ["gone", "parts"] {
+        world.sql(&format!("insert into etl.etl_targets (target, key) values ('analytics.{table}', '{{id}}')")).await;
+        let query = "select id, name, modified from content.item";
+        let draft = draft(table, Mode::Full, query, &format!("analytics.{table}"), 10);
+        let refused = refusal(&world, &draft).await.unwrap_or_default();
+        assert!(refused.contains("is unlogged: a crash of the server empties it"), "{table}: {refused}");
+    }
+}
+
+/// Films whose slug is unique besides their key.
+async fn with_slugs(world: &World) {
+    world.sql("create table content.page (id integer primary key, slug text, note text); insert into content.page select n, 'slug ' || n, '*' from generate_series(1, 9) n").await;
+    world.target("page", "id integer, slug text unique, note text", &["id"]).await;
+}
+
+const PAGES: &str = "select id, slug, note from content.page";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unique_value_passes_from_one_row_to_another() {
+    let world = World::with_worker().await;
+    with_slugs(&world).await;
+    let pages = |name: &str| draft(name, Mode::Full, PAGES, "analytics.page", 2);
+    for draft in [pages("plain"), with_strategy(pages("swap"), Some(FullStrategy::Swap)), with_mask(pages("streamed"))]
+    {
+        assert_eq!(refusal(&world, &draft).await, None, "{}", draft.name);
+        let pipeline = world.pipeline(&draft).await;
+        world.succeeds(pipeline).await;
+        for change in [
+            // Made anew, before and behind its place.
+            "delete from content.page where id = 3; insert into content.page values (13, 'slug 3', '*')",
+            "delete from content.page where id = 13; insert into content.page values (3, 'slug 3', '*')",
+            // Exchanged, and passed on in a circle.
+            "update content.page set slug = case id when 1 then 'slug 9' else 'slug 1' end where id in (1, 9)",
+            "update content.page set slug = 'slug ' || id % 9 + 1",
+            "update content.page set slug = 'slug ' || id",
+        ] {
+            world.sql(change).await;
+            world.succeeds(pipeline).await;
+            world.assert_same(PAGES, "analytics.page").await;
+        }
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 0, "{}", draft.name);
+    }
+    let merged = with_strategy(pages("merged"), Some(FullStrategy::Merge));
+    let refused = refusal(&world, &merged).await.unwrap_or_default();
+    assert!(refused.contains("has the unique index `page_slug_key` besides its key"), "{refused}");
+    let mut letters = merged;
+    letters.options.on_row_error = Some(OnRowError::DeadLetter);
+    assert_eq!(refusal(&world, &letters).await, None, "a row that is refused is put aside");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_makes_room_before_it_writes() {
+    let world = World::with_worker().await;
+    with_slugs(&world).await;
+    let pipeline = world.pipeline(&draft("pages", Mode::Full, PAGES, "analytics.page", 20)).await;
+    world.succeeds(pipeline).await;
+    world.sql("delete from content.page where id = 3; insert into content.page values (13, 'slug 3', '*')").await;
+    let repair = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing };
+    assert_eq!(world.report(pipeline, &repair).await["repaired"], json!({"written": 1, "removed": 1}));
+    world.assert_same(PAGES, "analytics.page").await;
+}
