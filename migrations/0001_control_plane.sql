@@ -98,6 +98,7 @@ create table etl.etl_runs (
     target          text        generated always as (
                                     coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table')) stored,
     checkpoint_epoch bigint     not null default 0,
+    target_id       text,
     requested_at    timestamptz not null default now(),
     started_at      timestamptz,
     finished_at     timestamptz,
@@ -143,6 +144,8 @@ comment on column etl.etl_runs.target is 'What the run writes: the target of the
 comment on column etl.etl_runs.checkpoint_epoch is 'The pipeline''s epoch when the run was requested, for a repeated run that of the repeated one';
 comment on column etl.etl_runs.rows_removed is 'Rows that were removed from the target because the query does not return them any more';
 comment on column etl.etl_runs.leaves is 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
+comment on column etl.etl_runs.target_id is
+    'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; null for a mart. A checkpoint belongs to the index of the run that wrote it';
 comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';
 
 create table etl.etl_run_keys (
@@ -298,3 +301,22 @@ create table etl.etl_dead_letters (
 create index etl_dead_letters_pipeline_idx on etl.etl_dead_letters (pipeline_id, id);
 
 comment on table etl.etl_dead_letters is 'Rows that could not be written, with the reason, until they are replayed';
+
+create table etl.etl_installation (
+    id     uuid    not null default gen_random_uuid(),
+    single boolean not null default true,
+
+    constraint etl_installation_pkey primary key (single),
+    constraint etl_installation_single_check check (single)
+);
+
+comment on table etl.etl_installation is
+    'Who we are. Indexes are marked with this id: several installations may share an Elasticsearch, and each cleans up its own';
+
+insert into etl.etl_installation default values;
+
+-- Two at a time: one for a page, and one for the page that is read ahead of its turn.
+create sequence etl.etl_write_numbers as bigint increment by 2 minvalue 2147483648 maxvalue 8796093022206;
+
+comment on sequence etl.etl_write_numbers is
+    'Tells which of two writes to one document is the newer: a number is taken before the rows are read. The documents'' versions are made of it';

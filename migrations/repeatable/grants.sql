@@ -94,6 +94,8 @@ grant usage on schema etl_page to vitrina_app, vitrina_mart;
 grant usage on schema etl to vitrina_app;
 grant select, insert, update, delete on all tables in schema etl to vitrina_app;
 grant usage on all sequences in schema etl to vitrina_app;
+grant select, update on sequence etl.etl_write_numbers to vitrina_app;
+revoke insert, update, delete on etl.etl_installation from vitrina_app;
 -- The log is append-only for the services too, and what was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
 revoke insert, update, delete on etl._sqlx_migrations, etl.other_sessions, etl.other_transactions from vitrina_app;

@@ -7,6 +7,7 @@ pub mod backends;
 pub mod compared;
 pub mod dead_letters;
 pub mod horizon;
+pub mod installation;
 pub mod marts;
 pub mod pages;
 pub mod pipelines;
@@ -23,6 +24,7 @@ pub mod totals;
 pub mod transitions;
 pub mod value_types;
 pub mod workers;
+pub mod write_numbers;
 
 use std::time::Duration;
 

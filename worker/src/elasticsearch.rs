@@ -1,9 +1,10 @@
 //! Marts as search indexes: the sink for targets `es:<index>`.
 //!
-//! Reading order: `document` (a row and its id), `mapping` (what an index looks like), `client`, `nodes` and `server` (the
-//! other side), `bulk` (writing a stream of documents, durably), `index` (what stands behind a name), `rebuild` (a full
-//! run), `contents` and `fingerprint` (what is there, and whether it is what should be). `access` lists the indexes of all
-//! targets, `sweeper` removes what runs left behind, `error` says what a failure means for the caller.
+//! Reading order: `document` (a row, its id and its version), `mapping` (what an index looks like), `client`, `nodes` and
+//! `server` (the other side), `bulk` (writing a stream of documents, durably), `physical` and `index` (what stands behind a
+//! name), `rebuild` (a full run), `removal` (what runs leave behind), `contents` and `fingerprint` (what is there, and
+//! whether it is what should be). `access` lists the indexes of all targets, `sweeper` goes through them and removes what is
+//! not needed any more, `error` says what a failure means for the caller.
 
 mod access;
 mod bulk;
@@ -16,7 +17,9 @@ mod index;
 mod mapping;
 mod nodes;
 mod patience;
+mod physical;
 mod rebuild;
+mod removal;
 mod server;
 mod sweeper;
 
@@ -24,10 +27,11 @@ pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
 pub use contents::{Contents, Stored};
-pub use document::{Document, id_of_row, key};
+pub use document::{Document, id_of_row, key, number_above, version};
 pub use error::SinkError;
 pub use fingerprint::{Fields, fingerprint, same_value};
-pub use index::{Index, Physical};
+pub use index::{Index, Ready};
 pub use mapping::mappings;
+pub use physical::Physical;
 pub use server::Server;
 pub use sweeper::{GRACE, SweepError, sweep};

@@ -12,8 +12,6 @@ pub mod postgres;
 pub struct Row {
     /// The values of the target's key, in the server's text form.
     pub key: Vec<Option<String>>,
-    /// Grows with every change of the row, where the pipeline walks by such a number or time: microseconds for a time.
-    pub version: Option<i64>,
     /// The row as a JSON object. A column of type `json` keeps the line breaks that it came with.
     pub doc: String,
 }

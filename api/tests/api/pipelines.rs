@@ -537,7 +537,6 @@ async fn what_an_index_cannot_have_is_refused_with_the_reason() {
             "target_table",
             "would merge the objects",
         ),
-        (incremental("es:i", "title", "title"), "target_table", "it takes a timestamp or a whole number"),
         (swap, "options.full_strategy", "always built anew"),
     ] {
         let problem = expect_problem(api.post("/pipelines").json(&pipeline), 422, "invalid").await;

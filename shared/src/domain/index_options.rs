@@ -8,9 +8,10 @@ use super::{Problem, names::named_enum};
 named_enum! {
     /// How documents are written in mode `incremental`.
     WriteMode {
-        /// Bulk `update` with `doc_as_upsert`: a document that did not change is not written.
+        /// Bulk `update` with `doc_as_upsert`: a document that did not change is not written. It has no versions, so that a
+        /// late request puts old values over new ones.
         Update = "update",
-        /// Bulk `index` with the incremental key as version: an older row never replaces a newer one.
+        /// Bulk `index` with a version: an older row never replaces a newer one.
         Index = "index",
     }
 }
@@ -39,7 +40,7 @@ pub struct IndexOptions {
     pub settings: Map<String, Value>,
     /// Mapping that takes precedence over the derived one, as `{"properties": {…}}`.
     pub mappings: Map<String, Value>,
-    /// How documents are written; `update` unless the query has JSON columns.
+    /// How documents are written; `index` unless told otherwise.
     pub write: Option<WriteMode>,
     /// How JSON columns are mapped.
     pub json: JsonFields,

@@ -93,7 +93,8 @@ pub async fn begin_at_once(
         return Ok(false);
     }
     let name = &run.inputs.name;
-    let transition = job.transition(name, Status::RunRequested, Command::Claim, begun(run.started_at.is_some()))?;
+    let reason = begun(run.started_at.is_some(), start.anew);
+    let transition = job.transition(name, Status::RunRequested, Command::Claim, reason)?;
     let begun = at_once::begin(connection, &transition, start).await?;
     if begun {
         tell(&transition);
@@ -102,8 +103,12 @@ pub async fn begin_at_once(
 }
 
 /// Why a pipeline is running.
-fn begun(before: bool) -> &'static str {
-    if before { "resumed by a worker" } else { "begun by a worker" }
+fn begun(before: bool, anew: bool) -> &'static str {
+    match (before, anew) {
+        (true, _) => "resumed by a worker",
+        (false, true) => "begun by a worker, at the first row: the checkpoint is of another index",
+        (false, false) => "begun by a worker",
+    }
 }
 
 /// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
@@ -113,7 +118,7 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
         Status::RunRequested => {
             runs::begin(tx, run.id, start).await?;
             settle_debts(tx, pipeline.id, start).await?;
-            let reason = begun(run.started_at.is_some());
+            let reason = begun(run.started_at.is_some(), start.anew);
             change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
             Ok(Step::GoesOn)
         }

@@ -26,14 +26,15 @@ pub(crate) async fn begin(
         ),
         run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13)
+            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
+                target_id = coalesce(r.target_id, $14), checkpoint_from = case when not $15 then r.checkpoint_from end
             from pipeline
             where r.id = $3 and r.pipeline_id = pipeline.id and r.status = 'QUEUED'
             returning r.id
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after),
+            set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $15 then g.after end),
                 horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12)
             from run
             where g.run_id = run.id
@@ -59,6 +60,8 @@ pub(crate) async fn begin(
         start.horizon,
         start.server,
         start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
+        start.target_id,
+        start.anew,
     )
     .execute(connection)
     .await?;

@@ -309,6 +309,10 @@ pub struct OpenRun {
     pub checkpoint_from: Option<Checkpoint>,
     /// What it was requested with.
     pub inputs: PipelineDraft,
+    /// The index that it writes, once it was begun.
+    pub target_id: Option<String>,
+    /// The index that the pipeline's checkpoint belongs to.
+    pub checkpoint_of: Option<String>,
 }
 
 /// Reads a run unless it has ended.
@@ -316,8 +320,10 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
     let run = sqlx::query!(
         r#"
         select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
-               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>"
-        from etl.etl_runs
+               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
+               (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
+                where s.pipeline_id = r.pipeline_id) as checkpoint_of
+        from etl.etl_runs r
         where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
@@ -332,7 +338,23 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
         started_at: run.started_at,
         checkpoint_from: run.checkpoint_from.map(|json| json.0),
         inputs: run.inputs.0,
+        target_id: run.target_id,
+        checkpoint_of: run.checkpoint_of,
     }))
+}
+
+/// Whether a run of the pipeline ever brought a row to its target.
+pub async fn has_delivered(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"
+        select exists (
+            select from etl.etl_runs where pipeline_id = $1 and rows_read > rows_rejected
+        ) as "delivered!"
+        "#,
+        pipeline as PipelineId,
+    )
+    .fetch_one(connection)
+    .await
 }
 
 /// Puts a resting run back into the queue.
@@ -439,13 +461,14 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         r#"
         with run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(started_at, now()), leaves = coalesce(r.leaves, $6)
+            set status = 'RUNNING', started_at = coalesce(started_at, now()), leaves = coalesce(r.leaves, $6),
+                target_id = coalesce(r.target_id, $7), checkpoint_from = case when not $8 then checkpoint_from end
             from (select set_config('synchronous_commit', 'off', true)) as not_waiting
             where r.id = $1
             returning r.id
         )
         update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after),
+        set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $8 then g.after end),
             horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
         from run
         where g.run_id = run.id
@@ -456,6 +479,8 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         start.horizon,
         start.server,
         start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
+        start.target_id,
+        start.anew,
     )
     .execute(tx)
     .await?;
@@ -477,6 +502,10 @@ pub struct Start {
     pub debts: Debts,
     /// The checkpoint that a full run of an incremental pipeline leaves.
     pub leaves: Option<Checkpoint>,
+    /// The index that it writes.
+    pub target_id: Option<String>,
+    /// Whether it begins at the first row: its checkpoint is not of this index.
+    pub anew: bool,
 }
 
 /// How a run's start changes what its pipeline must read again.
@@ -519,6 +548,8 @@ pub struct NextPage {
     pub upper: Option<String>,
     /// Rows that the run has put aside so far.
     pub rows_rejected: i64,
+    /// What its documents' versions are made of; the next number is for the page after it. See `store::write_numbers`.
+    pub write_number: Option<i64>,
 }
 
 /// What the next page of a range is read with, if this batch is its next one.
@@ -527,11 +558,13 @@ pub async fn next_page(
     id: RunId,
     range_no: i32,
     batch: i64,
+    numbered: bool,
 ) -> sqlx::Result<Option<NextPage>> {
     sqlx::query_as!(
         NextPage,
         r#"
-        select g.after as "after: Position", g.upper, r.rows_rejected
+        select g.after as "after: Position", g.upper, r.rows_rejected,
+               case when $4 then nextval('etl.etl_write_numbers') end as write_number
         from etl.etl_run_ranges g
         join etl.etl_runs r on r.id = g.run_id
         where g.run_id = $1 and g.range_no = $2 and g.next_batch = $3 and g.finished_at is null
@@ -539,6 +572,7 @@ pub async fn next_page(
         id as RunId,
         range_no,
         batch,
+        numbered,
     )
     .fetch_optional(connection)
     .await

@@ -7,8 +7,6 @@ use super::Reader;
 /// Names that Elasticsearch keeps for itself.
 const RESERVED: &[&str] =
     &["_id", "_index", "_type", "_source", "_routing", "_version", "_seq_no", "_field_names", "_ignored", "_doc_count"];
-/// Types of an incremental key that can be a document's version.
-const VERSIONS: &[&str] = &["timestamp with time zone", "timestamp without time zone", "smallint", "integer", "bigint"];
 
 /// Where a pipeline does not fit the index that it writes.
 pub(super) fn mismatches(draft: &PipelineDraft, target: &Target, reader: &Reader) -> Vec<Problem> {
@@ -49,25 +47,13 @@ fn write_problem(draft: &PipelineDraft, options: &IndexOptions, reader: &Reader)
         return None;
     }
     let target = draft.final_target().0;
-    match options.write? {
-        WriteMode::Update => {
-            let column = reader.arriving.iter().find(|column| index_options::is_json(column.plain_type()))?;
-            Some(format!(
-                "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are \
-                 there: leave the option out, or choose `index`",
-                column.name
-            ))
-        }
-        WriteMode::Index => {
-            let key = draft.incremental_key.as_deref()?;
-            let column = reader.columns.iter().find(|column| column.name == key)?;
-            (!VERSIONS.contains(&column.type_name.as_str())).then(|| {
-                format!(
-                    "`{target}` has the option write `index`, whose versions come from the incremental key, and `{key}` is {}: \
-                     it takes a timestamp or a whole number",
-                    column.type_name
-                )
-            })
-        }
+    if options.write? != WriteMode::Update {
+        return None;
     }
+    let column = reader.arriving.iter().find(|column| index_options::is_json(column.plain_type()))?;
+    Some(format!(
+        "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are there: \
+         leave the option out, or choose `index`",
+        column.name
+    ))
 }

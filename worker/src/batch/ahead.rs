@@ -69,23 +69,25 @@ pub struct Page {
 type Written = AbortOnDropHandle<Result<(PageEnd, PageWritten), BatchError>>;
 
 impl Pages {
-    /// Begins a page.
-    pub fn begin(self, query: PageQuery) -> Page {
+    /// Begins a page. The number was taken before, so that it is greater than those of all pages that were read earlier.
+    pub fn begin(self, query: PageQuery, number: i64) -> Page {
         let (turn, its_turn) = oneshot::channel();
         let (all_sent, end) = oneshot::channel();
-        let task = tokio::spawn(self.write(query.clone(), its_turn, all_sent).in_current_span());
+        let task = tokio::spawn(self.write(query.clone(), number, its_turn, all_sent).in_current_span());
         Page { query, turn, end, written: AbortOnDropHandle::new(task) }
     }
 
     async fn write(
         self,
         query: PageQuery,
+        number: i64,
         its_turn: oneshot::Receiver<()>,
         all_sent: oneshot::Sender<PageEnd>,
     ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
         let items = reading::begin(&self.reading, query.clone());
-        let mut writing = self.sink.begin_page(query.page_size, self.rejects_allowed.unwrap_or(0), its_turn).await?;
+        let allowed = self.rejects_allowed.unwrap_or(0);
+        let mut writing = self.sink.begin_page(query.page_size, allowed, its_turn, number)?;
         let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
         let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
         writing.take(reader::rows(items, handling, &mut remains)).await?;

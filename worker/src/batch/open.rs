@@ -10,6 +10,7 @@ use vitrina_shared::{
 };
 
 use super::{
+    binding,
     plan::{Plan, Reviewed},
     start,
 };
@@ -31,7 +32,7 @@ pub(super) enum Opened {
 /// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
 pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
     let mut connection = env.db.acquire().await?;
-    let Some(run) = runs::open(&mut connection, job.batch.run_id).await? else {
+    let Some(mut run) = runs::open(&mut connection, job.batch.run_id).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
     drop(connection);
@@ -53,14 +54,19 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
             plan
         }
     };
-    if let Some(index) = plan.index() {
-        index.prepare().await?;
-    }
-    let start = match (run.status, run.started_at) {
+    let binding = match plan.index() {
+        Some(index) => Some(binding::bind(&env.db, index, &run).await?),
+        None => None,
+    };
+    run.checkpoint_from = run.checkpoint_from.filter(|_| !binding.as_ref().is_some_and(|binding| binding.anew));
+    let mut start = match (run.status, run.started_at) {
         (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &env.clock, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
+    if let Some(binding) = binding {
+        (start.target_id, start.anew) = (Some(binding.target_id), binding.anew);
+    }
     let mut connection = env.db.acquire().await?;
     let step = if execution::begin_at_once(&mut connection, job, &run, &start).await? {
         Step::GoesOn

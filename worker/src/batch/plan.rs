@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use sqlx::PgPool;
 use tokio::sync::OnceCell;
+use uuid::Uuid;
 use vitrina_shared::{
     domain::{
         ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName,
         clock_key, transform,
     },
     guard::{Describing, SourceSchemas},
-    store::targets::{self, TargetColumn, UniqueIndex},
+    store::{
+        installation,
+        targets::{self, TargetColumn, UniqueIndex},
+    },
     validation::{self, Reader},
 };
 
@@ -151,7 +155,7 @@ enum Destination {
     /// A table of `analytics` with its columns.
     Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex> },
     /// An index; what is there is asked of Elasticsearch when a run begins.
-    Index { name: String, options: IndexOptions },
+    Index { name: String, options: IndexOptions, installation: Uuid },
 }
 
 impl Reviewed {
@@ -186,7 +190,8 @@ impl Reviewed {
                     let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
                     BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
                 })?;
-                Destination::Index { name, options }
+                let installation = installation::id(&mut connection).await?;
+                Destination::Index { name, options, installation }
             }
         };
         Ok(Self { reader, key: entry.key, destination })
@@ -232,8 +237,8 @@ impl Plan {
         let pages_itself = !reader.query.placeholders().is_empty();
         let index = match destination {
             Destination::Mart { .. } => None,
-            Destination::Index { name, options } => {
-                let index = Index::new(elasticsearch.clone()?, name, options.clone());
+            Destination::Index { name, options, installation } => {
+                let index = Index::new(elasticsearch.clone()?, name, options.clone(), *installation);
                 Some(IndexSink::new(index, run, mode, reader.arriving.clone()).repeating_keys(pages_itself))
             }
         };

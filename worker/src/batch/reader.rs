@@ -14,8 +14,8 @@ use crate::{
 };
 
 /// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
-const READ: &str = "select key, version, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
-    as page (key text[], version bigint, doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
+const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
+    as page (key text[], doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
 
 /// What a page is read with. Two that are equal read the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,6 @@ impl Remains {
 #[derive(Debug)]
 pub struct Item {
     key: Option<Vec<Option<String>>>,
-    version: Option<i64>,
     doc: Option<String>,
     rows_read: Option<i64>,
     last: Option<Position>,
@@ -74,13 +73,13 @@ pub struct Item {
 /// By position: there are very many of them, and most have a `doc` and nothing else to say.
 impl FromRow<'_, PgRow> for Item {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let (key, version) = (row.try_get(0)?, row.try_get(1)?);
-        let doc: Option<String> = row.try_get(2)?;
+        let key = row.try_get(0)?;
+        let doc: Option<String> = row.try_get(1)?;
         if doc.is_some() {
-            return Ok(Self { key, version, doc, rows_read: None, last: None, more: None, too_long: row.try_get(6)? });
+            return Ok(Self { key, doc, rows_read: None, last: None, more: None, too_long: row.try_get(5)? });
         }
-        let (rows_read, last, more) = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
-        Ok(Self { key, version, doc, rows_read, last, more, too_long: None })
+        let (rows_read, last, more) = (row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
+        Ok(Self { key, doc, rows_read, last, more, too_long: None })
     }
 }
 
@@ -129,7 +128,7 @@ fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<
         None => transformed(&doc, handling.transforms),
     };
     match outcome {
-        Ok(changed) => Ok(Some(Row { key, version: item.version, doc: changed.unwrap_or(doc) })),
+        Ok(changed) => Ok(Some(Row { key, doc: changed.unwrap_or(doc) })),
         Err(error) => {
             remains.rejected.push(Rejected { doc, error });
             refuse_too_many(&remains.rejected, &key, handling.rejects_allowed)?;

@@ -128,7 +128,7 @@ async fn by_clock(
             rewind: rewind.map(|since| before(since, plan.settles_by())),
             incurred: horizon.passed.into_iter().chain(unseen).collect(),
         },
-        leaves: None,
+        ..Start::default()
     })
 }
 

@@ -25,7 +25,7 @@ use crate::{
     error::BatchError,
     sink::{
         Rejected,
-        elasticsearch::{IndexSink, PageWritten},
+        elasticsearch::{IndexSink, PageWritten, overtaken},
         postgres,
     },
 };
@@ -75,7 +75,9 @@ pub(super) async fn execute(
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
 ) -> Result<Streamed, BatchError> {
-    let page = runs::next_page(connection, call.run, call.range, call.number).await?.ok_or_else(taken_over)?;
+    let numbered = matches!(stream.sink, Sink::Index(_));
+    let page =
+        runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let batch = Batch { stream, call, page, allowed, origin };
@@ -150,12 +152,17 @@ impl Batch<'_> {
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
-        let page = ahead.take(&query).unwrap_or_else(|| pages.clone().begin(query));
+        let number = self.page.write_number.unwrap_or_default();
+        let page = ahead.take(&query).unwrap_or_else(|| pages.clone().begin(query, number));
         let (end, sent) = page.send().await;
         if let Some(next) = end.and_then(|end| self.following(&end)) {
-            ahead.keep(pages.begin(next));
+            // Numbers are taken two at a time: this one is nobody else's.
+            ahead.keep(pages.begin(next, number + 1));
         }
-        let (end, PageWritten { changes, rejected }) = sent.finish().await?;
+        let (end, PageWritten { changes, rejected, overtaken_by }) = sent.finish().await?;
+        if let Some(version) = overtaken_by {
+            return Err(overtaken(connection, version).await?);
+        }
         self.refuse_too_many(&rejected)?;
         let mut tx = connection.begin().await?;
         let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;

@@ -4,7 +4,6 @@ use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
 
 use super::{
     confined::{literal, of_any_length},
-    plan::{Bound, WalkColumn},
     pushdown::{Page, quote},
 };
 
@@ -27,33 +26,24 @@ impl Page<'_> {
             self.key.iter().zip(places()).map(|(name, k)| format!("{}, {}", literal(name), short(&k))).collect();
         format!(
             "with page as materialized ({rows})
-            select array[{texts}], version, case when bytes > {most} then json_build_object({key_alone})::text else doc end,
+            select array[{texts}], case when bytes > {most} then json_build_object({key_alone})::text else doc end,
                    null::bigint, null::text[], null::boolean, case when bytes > {most} then bytes end
             from (
                 select *, octet_length(doc)::bigint as bytes
                 -- Not pulled up: the row is written as JSON once.
-                from (select {keys}{version} as version, {doc} as doc from ({fresh}) as fresh offset 0) as whole
+                from (select {keys}{doc} as doc from ({fresh}) as fresh offset 0) as whole
             ) as measured
             union all
-            select null, null, null, count(*), ({last}), {more}, null
+            select null, null, count(*), ({last}), {more}, null
             from page",
             rows = self.rows(),
             texts = texts.join(", "),
             key_alone = key_alone.join(", "),
-            version = self.version(),
             doc = form.row("fresh", &self.reader.columns),
             fresh = self.newest("*"),
             last = self.last(),
             more = self.more(),
         )
-    }
-
-    /// A number that grows with every change of a row, where the walk has one.
-    fn version(&self) -> String {
-        let Some(WalkColumn { name, type_name, .. }) = self.walk.first().filter(|_| self.bound != Bound::None) else {
-            return "null::bigint".to_owned();
-        };
-        version(&format!("fresh.{}", quote(name)), type_name)
     }
 
     /// Writes what was put down in `pg_temp.vitrina_page` to the target.
@@ -77,17 +67,6 @@ impl Page<'_> {
                 Merge { some: all.clone(), all, counts: false }
             }
         }
-    }
-}
-
-/// A number that grows with the value of a column; null where its type has none.
-pub fn version(column: &str, type_name: &str) -> String {
-    match type_name {
-        "timestamp with time zone" | "timestamp without time zone" => {
-            format!("case when isfinite({column}) then (extract(epoch from {column}) * 1000000)::bigint end")
-        }
-        "smallint" | "integer" | "bigint" => format!("{column}::bigint"),
-        _ => "null::bigint".to_owned(),
     }
 }
 

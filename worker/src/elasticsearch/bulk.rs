@@ -47,6 +47,8 @@ pub struct Written {
     pub unchanged: u64,
     /// Documents of which a newer version is there.
     pub superseded: u64,
+    /// The highest of those versions.
+    pub newest: Option<i64>,
     /// Documents that are gone.
     pub deleted: u64,
     /// Documents that the server will never take.
@@ -209,6 +211,7 @@ impl Written {
         self.updated += more.updated;
         self.unchanged += more.unchanged;
         self.superseded += more.superseded;
+        self.newest = self.newest.max(more.newest);
         self.deleted += more.deleted;
         self.rejected.extend(more.rejected);
     }

@@ -132,7 +132,13 @@ impl Answer {
         if self.body.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&self.body).map_err(|error| SinkError::lost(&error))
+        serde_json::from_slice(&self.body).map_err(|error| SinkError::foreign(&error))
+    }
+
+    /// Whether Elasticsearch says that there is no such index. Any other 404 is somebody else's.
+    pub fn is_no_index(&self) -> bool {
+        let kind = || serde_json::from_slice::<Value>(&self.body).ok()?["error"]["type"].as_str().map(str::to_owned);
+        self.status == 404 && kind().as_deref() == Some("index_not_found_exception")
     }
 }
 

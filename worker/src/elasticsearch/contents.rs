@@ -30,8 +30,6 @@ pub struct Contents<'a> {
 /// A document that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Its version.
-    pub version: Option<i64>,
     /// Its JSON text.
     pub body: String,
 }
@@ -77,8 +75,6 @@ struct Fetched<'a> {
 struct FetchedDocument<'a> {
     #[serde(rename = "_id")]
     id: String,
-    #[serde(rename = "_version", default)]
-    version: Option<i64>,
     #[serde(rename = "_source", borrow, default)]
     body: Option<&'a RawValue>,
     #[serde(default)]
@@ -88,7 +84,7 @@ struct FetchedDocument<'a> {
 impl Index {
     /// Whether there is an index behind the name.
     pub async fn is_there(&self) -> Result<bool, SinkError> {
-        Ok(!self.behind().await?.is_empty())
+        Ok(self.serving().await?.is_some())
     }
 
     /// Begins to read what can be searched now; with `bodies`, or the ids alone.
@@ -123,7 +119,7 @@ impl Index {
                 return Err(SinkError::transient(format!("Elasticsearch: {}", reason(&document.error))));
             }
             if let Some(body) = document.body {
-                found.insert(document.id, Stored { version: document.version, body: body.get().to_owned() });
+                found.insert(document.id, Stored { body: body.get().to_owned() });
             }
         }
         Ok(found)
@@ -194,5 +190,5 @@ impl Contents<'_> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a Bytes) -> Result<T, SinkError> {
-    serde_json::from_slice(body).map_err(|error| SinkError::lost(&error))
+    serde_json::from_slice(body).map_err(|error| SinkError::foreign(&error))
 }

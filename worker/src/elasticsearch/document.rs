@@ -1,4 +1,4 @@
-//! A document, and how a row's key becomes its `_id`.
+//! A document, how a row's key becomes its `_id`, and what its version is made of.
 
 use sha2::{Digest, Sha256};
 
@@ -6,6 +6,19 @@ use sha2::{Digest, Sha256};
 const MAX_ID_BYTES: usize = 512;
 /// Begins an id that is a digest.
 const DIGEST: &str = "sha256:";
+
+/// Bits of a version for changes that others make: each raises it by one, and must not reach our next number.
+const ROOM: u32 = 20;
+
+/// The version of documents that are written with this number (`store::write_numbers`).
+pub fn version(number: i64) -> i64 {
+    number << ROOM
+}
+
+/// The least number whose documents take the place of one with this version.
+pub fn number_above(version: i64) -> i64 {
+    (version >> ROOM) + 1
+}
 
 /// A row on its way into an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +85,7 @@ impl Document {
         if self.id.is_empty() {
             Some("its key is empty, and Elasticsearch takes no empty _id")
         } else if self.version.is_some_and(|version| version < 0) {
-            Some("its incremental key is before 1970 or negative, and Elasticsearch takes no negative version")
+            Some("its version is negative, which Elasticsearch does not take")
         } else {
             None
         }
@@ -96,6 +109,13 @@ mod tests {
         let long = id(&[&"x".repeat(513)]);
         assert!(long.starts_with("sha256:") && long.len() == 71, "{long}");
         assert_ne!(long, id(&[&"y".repeat(513)]));
+    }
+
+    #[test]
+    fn a_number_above_a_version_makes_a_greater_one() {
+        for there in [0, 1, version(7), version(7) + 1, version(8) - 1, 1_795_000_000_000_000] {
+            assert!(version(number_above(there)) > there, "{there}");
+        }
     }
 
     proptest! {

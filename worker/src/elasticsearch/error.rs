@@ -11,6 +11,9 @@ const MAX_REASON: usize = 1_000;
 /// How the TLS library begins its words about a certificate. No patience makes that good.
 const UNTRUSTED: &str = "invalid peer certificate";
 
+/// The type of an error about an index that nothing can be written to.
+const BLOCKED: &str = "cluster_block_exception";
+
 /// Why nothing durable can be promised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -54,18 +57,29 @@ impl SinkError {
         Self::transient(message)
     }
 
+    /// The answer is not one of Elasticsearch, or only a part of one.
+    pub fn foreign(error: &serde_json::Error) -> Self {
+        Self::transient(format!(
+            "what answers is not Elasticsearch, or not all of its answer arrived ({error}): see that ELASTICSEARCH_URL leads to \
+             the server itself"
+        ))
+    }
+
     /// The server answered with something else than success.
     pub fn refused(status: u16, body: &[u8]) -> Self {
         let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
-        let reason = match parsed.get("error") {
-            None => String::from_utf8_lossy(body).chars().take(MAX_REASON).collect(),
-            Some(error) => reason(error),
+        let Some(error) = parsed.get("error") else {
+            let body: String = String::from_utf8_lossy(body).chars().take(MAX_REASON).collect();
+            // Elasticsearch says what it does not find; a proxy that has lost it does not.
+            let class = if status == 404 { ErrorClass::Transient } else { classify(status, &Value::Null) };
+            return Self { class, message: format!("what answers {status} may not be Elasticsearch: {body}") };
         };
+        let reason = explained(error);
         let reason = match status {
             401 => format!("{reason}. Check the user and password, or the API key, in ELASTICSEARCH_URL"),
             _ => reason,
         };
-        Self { class: classify(status, &parsed["error"]), message: format!("Elasticsearch answers {status}: {reason}") }
+        Self { class: classify(status, error), message: format!("Elasticsearch answers {status}: {reason}") }
     }
 }
 
@@ -73,11 +87,33 @@ impl SinkError {
 pub(super) fn classify(status: u16, error: &Value) -> ErrorClass {
     match status {
         429 => ErrorClass::RateLimited,
-        // A disk that is nearly full makes indexes read-only until someone makes room.
-        403 if error["type"] == "cluster_block_exception" => ErrorClass::Quota,
+        // Read-only, by hand or because a disk is nearly full: it passes when someone makes room.
+        403 if error["type"] == BLOCKED => ErrorClass::Transient,
         408 | 500 | 502..=504 => ErrorClass::Transient,
         _ => ErrorClass::Fatal,
     }
+}
+
+/// The server's words for an error, and what would help where that is known.
+pub(super) fn explained(error: &Value) -> String {
+    let (kind, said) = (error["type"].as_str().unwrap_or_default(), reason(error));
+    let hint = match kind {
+        BLOCKED => {
+            "The index is read-only: make room on the nodes' disks, or take its block away with PUT /<index>/_settings \
+             {\"index.blocks.write\":null,\"index.blocks.read_only\":null,\"index.blocks.read_only_allow_delete\":null}"
+        }
+        "index_closed_exception" => "The index is closed: open it with POST /<index>/_open",
+        "index_not_found_exception" => {
+            "The index was removed, or its alias was, while it was written: run the pipeline again, from the first row"
+        }
+        "illegal_argument_exception" if said.contains("pipeline with id") => {
+            "The index names an ingest pipeline that is not there: make it, or take the setting index.default_pipeline or \
+             index.final_pipeline away"
+        }
+        "routing_missing_exception" => "The index insists on routing, by an index template: documents have none",
+        _ => return said,
+    };
+    format!("{said}. {hint}")
 }
 
 /// The server's words for an error, with its causes.
@@ -112,11 +148,23 @@ mod tests {
             (500, ErrorClass::Transient),
             (401, ErrorClass::Fatal),
             (400, ErrorClass::Fatal),
+            (403, ErrorClass::Fatal),
         ] {
-            assert_eq!(SinkError::refused(status, b"{}").class, class, "{status}");
+            assert_eq!(SinkError::refused(status, b"{\"error\": {}}").class, class, "{status}");
+            assert_eq!(SinkError::refused(status, b"<html>").class, class, "{status}");
         }
-        let full = br#"{"error": {"type": "cluster_block_exception", "reason": "read-only"}}"#;
-        assert_eq!(SinkError::refused(403, full).class, ErrorClass::Quota);
+        let full = SinkError::refused(403, br#"{"error": {"type": "cluster_block_exception", "reason": "read-only"}}"#);
+        assert_eq!(full.class, ErrorClass::Transient);
+        assert!(full.message.contains("make room"), "{full}");
+    }
+
+    #[test]
+    fn a_proxy_that_lost_the_server_is_not_taken_for_a_server_that_lost_an_index() {
+        assert_eq!(SinkError::refused(404, b"404 page not found").class, ErrorClass::Transient);
+        let gone =
+            SinkError::refused(404, br#"{"error": {"type": "index_not_found_exception", "reason": "no such index"}}"#);
+        assert_eq!(gone.class, ErrorClass::Fatal);
+        assert!(gone.message.contains("run the pipeline again"), "{gone}");
     }
 
     #[test]

@@ -5,18 +5,26 @@
 //! `film_dim-vitrina-<run>-building`; documents are always written through an alias, so that a late request to an index
 //! that was removed meanwhile cannot bring it back.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use elasticsearch::http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
 use vitrina_shared::domain::{IndexOptions, RunId, SourceColumn};
 
-use super::{bulk::Route, client::Client, error::SinkError, mapping};
+use super::{
+    bulk::Route,
+    client::Client,
+    error::SinkError,
+    mapping,
+    physical::{Physical, noting},
+    server::Server,
+};
 
 /// Stands between a target's name and the run in the name of a physical index.
 const MARK: &str = "-vitrina-";
-/// Ends the name of the alias of an index that is being built.
-const BUILDING: &str = "-building";
+/// How long a deleted document's version is remembered: longer than any late request is under way.
+const GC_DELETES: &str = "10m";
 
 /// An index as a pipeline sees it.
 #[derive(Debug, Clone)]
@@ -24,21 +32,23 @@ pub struct Index {
     pub(super) client: Client,
     pub(super) name: String,
     pub(super) options: IndexOptions,
+    /// This installation.
+    pub(super) owner: String,
 }
 
-/// A physical index and what leads to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Physical {
-    /// Its name.
-    pub name: String,
-    /// Its aliases.
-    pub aliases: Vec<String>,
+/// An index that can be written.
+#[derive(Debug)]
+pub struct Ready {
+    /// What the server calls this very index.
+    pub uuid: String,
+    /// The way to its documents.
+    pub route: Arc<Route>,
 }
 
 impl Index {
-    /// The index of this name. Nothing is asked or sent.
-    pub fn new(client: Client, name: impl Into<String>, options: IndexOptions) -> Self {
-        Self { client, name: name.into(), options }
+    /// The index of this name, as this installation writes it. Nothing is asked or sent.
+    pub fn new(client: Client, name: impl Into<String>, options: IndexOptions, installation: Uuid) -> Self {
+        Self { client, name: name.into(), options, owner: installation.to_string() }
     }
 
     /// What was decided about it.
@@ -47,19 +57,28 @@ impl Index {
     }
 
     /// Makes sure that the server is one that we can work with, and that we may.
-    pub async fn check_access(&self) -> Result<(), SinkError> {
-        self.client.server().await?;
-        self.client.check_rights(&self.name).await
+    pub async fn check_access(&self) -> Result<Server, SinkError> {
+        let server = self.client.server().await?;
+        self.client.check_rights(&self.name).await?;
+        Ok(server)
     }
 
-    /// Makes sure that rows with these columns can be written, creating what is missing, and says by which route.
-    pub async fn prepare(&self, run: RunId, columns: &[SourceColumn]) -> Result<Arc<Route>, SinkError> {
-        if self.behind().await?.is_empty() {
-            self.refuse_concrete().await?;
-            self.create(&self.physical(run), &self.name, columns, &self.settings()).await?;
+    /// Makes sure that rows with these columns can be written, creating what is missing unless it was there when the run
+    /// began.
+    pub async fn prepare(&self, run: RunId, columns: &[SourceColumn], begun: bool) -> Result<Ready, SinkError> {
+        let found = match self.serving().await? {
+            Some(found) => found,
+            None if begun => return Err(self.is_gone()),
+            None => {
+                self.create(&self.physical(run), &self.name, columns, &self.settings()).await?;
+                self.serving().await?.ok_or_else(|| self.is_gone())?
+            }
+        };
+        self.check_fields(&found, columns)?;
+        if !begun {
+            self.warn_of_lost_fields(&found, columns);
         }
-        self.check_fields(columns).await?;
-        Ok(self.route())
+        Ok(Ready { uuid: found.uuid, route: self.route() })
     }
 
     /// The way to the documents that are there.
@@ -70,7 +89,21 @@ impl Index {
     /// How many documents can be searched.
     pub async fn count(&self, name: &str) -> Result<u64, SinkError> {
         let answer = self.client.ask(Method::Get, &format!("/{name}/_count"), None).await?;
+        if answer["_shards"]["failed"].as_u64() != Some(0) {
+            return Err(SinkError::transient(format!(
+                "Elasticsearch cannot count all shards of `{name}` at the moment"
+            )));
+        }
         answer["count"].as_u64().ok_or_else(|| SinkError::transient("Elasticsearch counted nothing"))
+    }
+
+    /// Whether it has no document. What was written is made searchable before that is said.
+    pub async fn is_empty(&self) -> Result<bool, SinkError> {
+        if self.count(&self.name).await? > 0 {
+            return Ok(false);
+        }
+        self.refresh(&self.name).await?;
+        Ok(self.count(&self.name).await? == 0)
     }
 
     /// Makes everything that was written so far searchable.
@@ -83,14 +116,14 @@ impl Index {
         format!("{}{MARK}{run}", self.name)
     }
 
-    /// The alias of an index while it is built.
-    pub(super) fn building(physical: &str) -> String {
-        format!("{physical}{BUILDING}")
-    }
-
-    /// The run that created a physical index of ours; nothing for an index of somebody else.
+    /// The run that created a physical index of this name; nothing for an index of somebody else.
     pub(super) fn run_of(&self, physical: &str) -> Option<RunId> {
         physical.strip_prefix(&self.name)?.strip_prefix(MARK)?.parse().ok().map(RunId)
+    }
+
+    /// Whether this installation made it, for this target.
+    pub(super) fn is_ours(&self, physical: &Physical) -> bool {
+        physical.owner() == Some(&self.owner) && self.run_of(&physical.name).is_some()
     }
 
     /// The settings of an index in use.
@@ -99,45 +132,82 @@ impl Index {
         settings.insert("number_of_shards".to_owned(), json!(self.options.shards));
         settings.insert("number_of_replicas".to_owned(), json!(self.options.replicas));
         settings.insert("refresh_interval".to_owned(), json!(self.options.refresh_interval));
+        if !["gc_deletes", "index.gc_deletes"].iter().any(|name| settings.contains_key(*name)) {
+            settings.insert("gc_deletes".to_owned(), json!(GC_DELETES));
+        }
         Value::Object(settings)
     }
 
-    /// The physical indexes that the alias leads to.
-    pub(super) async fn behind(&self) -> Result<Vec<Physical>, SinkError> {
-        self.aliases(&format!("/_alias/{}", self.name)).await
-    }
-
-    /// All physical indexes of ours, in use or not.
-    pub async fn ours(&self) -> Result<Vec<Physical>, SinkError> {
-        let found = self.aliases(&format!("/{}{MARK}*/_alias", self.name)).await?;
-        Ok(found.into_iter().filter(|physical| self.run_of(&physical.name).is_some()).collect())
-    }
-
-    async fn aliases(&self, path: &str) -> Result<Vec<Physical>, SinkError> {
-        let answer = self.client.send(Method::Get, path, None).await?;
-        if answer.status == 404 {
-            return Ok(Vec::new());
+    /// The physical index that serves, if there is one.
+    pub(super) async fn serving(&self) -> Result<Option<Physical>, SinkError> {
+        let mut behind = self.behind().await?;
+        let Some(found) = behind.pop() else { return Ok(None) };
+        if let Some(other) = behind.pop() {
+            return Err(self.refusal(format!(
+                "leads to several indexes, `{}` and `{}` among them, and one document may be in both: let it lead to one",
+                other.name, found.name
+            )));
         }
-        let found: BTreeMap<String, Value> =
-            serde_json::from_value(answer.success()?).map_err(|error| SinkError::lost(&error))?;
-        let names = |aliases: &Value| aliases.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default();
-        Ok(found.into_iter().map(|(name, value)| Physical { name, aliases: names(&value["aliases"]) }).collect())
+        if found.closed {
+            return Err(
+                self.refusal(format!("leads to `{0}`, which is closed: open it with POST /{0}/_open", found.name))
+            );
+        }
+        Ok(Some(found))
     }
 
-    /// An index that somebody made under the target's own name is theirs.
-    pub(super) async fn refuse_concrete(&self) -> Result<(), SinkError> {
+    /// The physical indexes that the alias leads to. What stands under the name and is no alias is somebody else's.
+    pub(super) async fn behind(&self) -> Result<Vec<Physical>, SinkError> {
         let name = &self.name;
-        match self.client.send(Method::Head, &format!("/{name}"), None).await?.status {
-            404 => Ok(()),
-            200..=299 => Err(SinkError::fatal(format!(
-                "`{name}` is an index of its own, and Vitrina writes only behind an alias. Choose another target, or keep its \
+        let found = self.look(name).await?;
+        if found.iter().any(|index| index.name == *name) {
+            return Err(self.refusal(format!(
+                "is an index of its own, and Vitrina writes only behind an alias. Choose another target, or keep its \
                  documents under another name and make `{name}` an alias: POST /_reindex \
                  {{\"source\":{{\"index\":\"{name}\"}},\"dest\":{{\"index\":\"{name}-old\"}}}}, then POST /_aliases \
                  {{\"actions\":[{{\"remove_index\":{{\"index\":\"{name}\"}}}},\
                  {{\"add\":{{\"index\":\"{name}-old\",\"alias\":\"{name}\"}}}}]}}"
-            ))),
-            status => Err(SinkError::refused(status, b"")),
+            )));
         }
+        if found.iter().any(|index| !index.has(name)) {
+            return Err(
+                self.refusal("is a data stream, and Vitrina writes only behind an alias: choose another target")
+            );
+        }
+        if let Some(index) = found.iter().find(|index| index.owner().is_some_and(|owner| owner != self.owner)) {
+            return Err(self.refusal(format!(
+                "leads to `{0}`, which another installation of Vitrina writes: choose another target, or, if that installation \
+                 is no more, take the alias away with POST /_aliases \
+                 {{\"actions\":[{{\"remove\":{{\"index\":\"{0}\",\"alias\":\"{name}\"}}}}]}} and run the pipeline",
+                index.name
+            )));
+        }
+        Ok(found)
+    }
+
+    /// All physical indexes that this installation made for this target, in use or not.
+    pub async fn ours(&self) -> Result<Vec<Physical>, SinkError> {
+        let found = self.look(&format!("{}{MARK}*", self.name)).await?;
+        Ok(found.into_iter().filter(|physical| self.is_ours(physical)).collect())
+    }
+
+    /// One physical index, if it is there.
+    pub(super) async fn look_at(&self, physical: &str) -> Result<Option<Physical>, SinkError> {
+        Ok(self.look(physical).await?.pop())
+    }
+
+    async fn look(&self, names: &str) -> Result<Vec<Physical>, SinkError> {
+        let answer = self.client.send(Method::Get, &format!("/{names}"), None).await?;
+        if answer.is_no_index() { Ok(Vec::new()) } else { Physical::all(answer.success()?) }
+    }
+
+    pub(super) fn refusal(&self, message: impl std::fmt::Display) -> SinkError {
+        SinkError::fatal(format!("`{}` {message}", self.name))
+    }
+
+    /// A run cannot go on without the index that it began with.
+    pub fn is_gone(&self) -> SinkError {
+        self.refusal("does not lead to the index any more that the run began to write: run the pipeline again, from the first row")
     }
 
     /// Creates a physical index with its first alias. One that is there already is left as it is.
@@ -150,7 +220,7 @@ impl Index {
     ) -> Result<(), SinkError> {
         let body = json!({
             "settings": settings,
-            "mappings": mapping::mappings(columns, &self.options),
+            "mappings": self.mappings(columns),
             "aliases": {alias: {"is_write_index": true}},
         });
         let answer = self.client.send(Method::Put, &format!("/{physical}"), Some(&body)).await?;
@@ -164,27 +234,52 @@ impl Index {
             // Another pipeline was faster: the alias has its index.
             Err(_) if alias == self.name && !self.behind().await?.is_empty() => Ok(()),
             Err(error) if status == 400 => Err(SinkError::fatal(format!(
-                "the index of `es:{}` cannot be created, look at the target's options: {error}",
+                "the index of `es:{}` cannot be created, look at the target's options and at the cluster's index templates: \
+                 {error}",
                 self.name
             ))),
             Err(error) => Err(error),
         }
     }
 
-    /// Every column needs its field: the mapping is strict.
-    async fn check_fields(&self, columns: &[SourceColumn]) -> Result<(), SinkError> {
-        let name = &self.name;
-        let found = self.client.ask(Method::Get, &format!("/{name}/_mapping"), None).await?;
-        let indexes = found.as_object().map(|map| map.values().collect::<Vec<_>>()).unwrap_or_default();
-        let lacking = |column: &&SourceColumn| {
-            indexes.iter().any(|index| index["mappings"]["properties"].get(&column.name).is_none())
+    /// The mapping, with a note of who made the index.
+    fn mappings(&self, columns: &[SourceColumn]) -> Value {
+        let mut mappings = mapping::mappings(columns, &self.options);
+        let meta: Map<String, Value> = mappings["_meta"].as_object().cloned().unwrap_or_default();
+        mappings["_meta"] = noting(meta, Some(&self.owner), None);
+        mappings
+    }
+
+    /// A document is written whole: fields that only others write go from it, unless they asked for `update`.
+    fn warn_of_lost_fields(&self, index: &Physical, columns: &[SourceColumn]) {
+        if self.options.write.is_some() {
+            return;
+        }
+        let given = self.options.mappings.get("properties");
+        let lost = |field: &&String| {
+            !columns.iter().any(|column| column.name == **field)
+                && given.is_none_or(|given| given.get(field.as_str()).is_none())
         };
+        let fields: Vec<&String> = index.fields.keys().filter(lost).collect();
+        if !fields.is_empty() {
+            tracing::warn!(
+                index = self.name,
+                ?fields,
+                "the query does not return these fields of the index: documents that are written lose them. The target's \
+                 option write says what is meant: `update` keeps them, `index` does not"
+            );
+        }
+    }
+
+    /// Every column needs its field: the mapping is strict.
+    pub(super) fn check_fields(&self, index: &Physical, columns: &[SourceColumn]) -> Result<(), SinkError> {
+        let lacking = |column: &&SourceColumn| !index.fields.contains_key(&column.name);
         let Some(column) = columns.iter().find(lacking) else { return Ok(()) };
         let derived = mapping::mappings(std::slice::from_ref(column), &self.options);
         let field = json!({"properties": {&column.name: derived["properties"][&column.name]}});
         Err(SinkError::fatal(format!(
-            "the index `{name}` has no field `{}`: run the pipeline with --full, which builds the index anew, or add the field with PUT /{name}/_mapping {field}",
-            column.name
+            "the index `{0}` has no field `{1}`: run the pipeline with --full, which builds the index anew, or add the field with PUT /{0}/_mapping {field}",
+            self.name, column.name
         )))
     }
 }

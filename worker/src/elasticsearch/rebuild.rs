@@ -2,14 +2,10 @@
 //!
 //! begin → (documents by the route) → finish: restore settings, refresh, count, swap.
 //!
-//! Until the swap the old index serves, whatever happens. `sweep` removes what an ended run left behind, and replaced
+//! Until the swap the old index serves, whatever happens. `removal` takes away what an ended run left behind, and replaced
 //! indexes once nobody can be searching them any more.
 
-use std::{
-    collections::HashSet,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use elasticsearch::http::Method;
 use serde_json::{Value, json};
@@ -18,28 +14,43 @@ use vitrina_shared::domain::{RunId, SourceColumn};
 use super::{
     bulk::Route,
     error::SinkError,
-    index::{Index, Physical},
+    index::{Index, Ready},
+    physical::{Mark, Physical},
 };
 
+/// How often a swap looks again where aliases changed meanwhile.
+const LOOKS: usize = 5;
+
 impl Index {
-    /// Creates the run's index, or finds it where a crash left it, and says by which route to fill it.
-    pub async fn begin_rebuild(&self, run: RunId, columns: &[SourceColumn]) -> Result<Arc<Route>, SinkError> {
+    /// Creates the run's index, or finds it where a crash or a pause left it, and says by which route to fill it.
+    pub async fn begin_rebuild(&self, run: RunId, columns: &[SourceColumn], begun: bool) -> Result<Ready, SinkError> {
         let physical = self.physical(run);
-        let alias = Self::building(&physical);
+        let alias = Mark::Building.of(&physical);
+        if !begun {
+            // Whatever stands under the name and is not ours to replace is told before anything is built.
+            self.behind().await?;
+            let mut settings = self.settings();
+            settings["number_of_replicas"] = json!(0);
+            settings["refresh_interval"] = json!("-1");
+            self.create(&physical, &alias, columns, &settings).await?;
+        }
+        let built = self.look_at(&physical).await?.filter(|built| self.can_take_over(built));
+        let built = built.ok_or_else(|| lost(&physical))?;
+        if built.is(Mark::Building) && built.has(&self.name) {
+            self.change_aliases(&[remove(&physical, &self.name)]).await?;
+            return Err(self.refusal(
+                "is an alias that an index template of the cluster gives to indexes that are being built, where searches would \
+                 find a part of the documents: take it out of the template",
+            ));
+        }
+        self.check_fields(&built, columns)?;
         let route = Arc::new(Route::new(self.client.clone(), &alias, &self.options));
-        let behind = self.behind().await?;
-        if behind.iter().any(|serving| serving.name == physical) {
-            // The process died between the swap and its own end: there is nothing left to write.
-            return Ok(route);
-        }
-        if behind.is_empty() {
-            self.refuse_concrete().await?;
-        }
-        let mut settings = self.settings();
-        settings["number_of_replicas"] = json!(0);
-        settings["refresh_interval"] = json!("-1");
-        self.create(&physical, &alias, columns, &settings).await?;
-        Ok(route)
+        Ok(Ready { uuid: built.uuid, route })
+    }
+
+    /// It is being built, or has taken over already: then the process died between the swap and its own end.
+    fn can_take_over(&self, built: &Physical) -> bool {
+        built.is(Mark::Building) || built.has(&self.name)
     }
 
     /// Makes the run's index the one that serves, if it has at least `expected` documents, and unless `refuse` says why it may
@@ -52,7 +63,7 @@ impl Index {
     ) -> Result<u64, SinkError> {
         let physical = self.physical(run);
         let behind = self.behind().await?;
-        if behind.iter().any(|serving| serving.name == physical) {
+        if self.has_taken_over(&physical).await? {
             return Ok(0);
         }
         let settings = json!({"index": {
@@ -76,7 +87,9 @@ impl Index {
                 "the new index has more documents than the last attempts wrote"
             );
         }
-        let serving = if behind.is_empty() { 0 } else { self.count(&self.name).await? };
+        // Not by the alias, which may have a user's filter.
+        let old: Vec<&str> = behind.iter().map(|old| old.name.as_str()).collect();
+        let serving = if old.is_empty() { 0 } else { self.count(&old.join(",")).await? };
         let removed = serving.saturating_sub(found);
         if let Some(refusal) = refuse(removed, serving) {
             return Err(SinkError::fatal(refusal));
@@ -85,87 +98,77 @@ impl Index {
         Ok(removed)
     }
 
-    /// One request, which the cluster executes whole: nobody sees two indexes, or none.
+    /// Whether the run's index serves. One that cannot take over any more is told.
+    async fn has_taken_over(&self, physical: &str) -> Result<bool, SinkError> {
+        let built = self.look_at(physical).await?.filter(|built| self.can_take_over(built));
+        Ok(built.ok_or_else(|| lost(physical))?.has(&self.name))
+    }
+
+    /// One request, which the cluster executes whole or not at all: nobody sees two indexes, or none.
     async fn swap(&self, physical: &str) -> Result<(), SinkError> {
-        let replaced = self.behind().await?;
-        let mut actions: Vec<Value> =
-            replaced.iter().map(|old| json!({"remove": {"index": old.name, "alias": self.name}})).collect();
-        actions.push(json!({"remove": {"index": physical, "alias": Self::building(physical)}}));
-        actions.push(json!({"add": {"index": physical, "alias": self.name, "is_write_index": true}}));
-        self.client.ask(Method::Post, "/_aliases", Some(&json!({"actions": actions}))).await?;
-        let old: Vec<&str> = replaced.iter().map(|old| old.name.as_str()).collect();
-        tracing::info!(index = physical, alias = self.name, replaced = ?old, "index swapped");
-        Ok(())
-    }
-
-    /// Removes of what was found whatever runs left behind: indexes that ended runs were building, and replaced ones after
-    /// `grace`, except those to be kept. Returns the names. `live` must have been looked up after `found`, otherwise the
-    /// index of a run that has just begun would be taken for litter.
-    pub async fn sweep(
-        &self,
-        found: Vec<Physical>,
-        live: &HashSet<RunId>,
-        grace: Duration,
-    ) -> Result<Vec<String>, SinkError> {
-        let (detached, building): (Vec<Physical>, Vec<Physical>) = found
-            .into_iter()
-            .filter(|physical| !physical.aliases.contains(&self.name))
-            .partition(|physical| physical.aliases.is_empty());
-        let mut doomed: Vec<String> = building
-            .into_iter()
-            .filter(|physical| physical.aliases == [Self::building(&physical.name)])
-            .filter(|physical| self.run_of(&physical.name).is_some_and(|run| !live.contains(&run)))
-            .map(|physical| physical.name)
-            .collect();
-        doomed.extend(self.outlived(detached, grace).await?);
-        for physical in &doomed {
-            self.remove(physical).await?;
+        for _ in 0..LOOKS {
+            let replaced = self.behind().await?;
+            if self.change_aliases(&self.swapping(physical, &replaced)).await? {
+                let old: Vec<&str> = replaced.iter().map(|old| old.name.as_str()).collect();
+                tracing::info!(index = physical, alias = self.name, replaced = ?old, "index swapped");
+                return Ok(());
+            }
+            // An alias was not where it had just been seen.
+            if self.has_taken_over(physical).await? {
+                return Ok(());
+            }
         }
-        Ok(doomed)
+        Err(SinkError::transient(format!("the aliases of `{}` change all the time", self.name)))
     }
 
-    /// Replaced indexes that nobody needs any more. The time of a replacement is noted in the index itself, by whoever
-    /// sees it first.
-    async fn outlived(&self, detached: Vec<Physical>, grace: Duration) -> Result<Vec<String>, SinkError> {
-        let mut replaced = Vec::new();
-        for physical in detached {
-            let at = match self.replaced_at(&physical.name).await? {
-                Some(at) => at,
-                None => self.note_replaced(&physical.name).await?,
-            };
-            replaced.push((at, physical.name));
+    /// What makes an index serve in place of others. The aliases that users gave to an index of ours go with it, as they
+    /// are.
+    fn swapping(&self, physical: &str, replaced: &[Physical]) -> Vec<Value> {
+        let mut actions = Vec::new();
+        let mut serving = json!({});
+        for old in replaced {
+            actions.push(remove(&old.name, &self.name));
+            serving = old.aliases.get(&self.name).cloned().unwrap_or(serving);
+            if self.is_ours(old) {
+                for (alias, properties) in old.others(&self.name) {
+                    actions.push(remove(&old.name, alias));
+                    actions.push(add(physical, alias, properties));
+                }
+                actions.push(add(&old.name, &Mark::Replaced.of(&old.name), &json!({})));
+            }
         }
-        // Run ids grow with time, and so do names: among equals the newest is kept.
-        replaced.sort();
-        let surplus = replaced.len().saturating_sub(self.options.keep_old);
-        let due = now().saturating_sub(grace.as_millis() as u64);
-        Ok(replaced.into_iter().take(surplus).filter(|(at, _)| *at <= due).map(|(_, name)| name).collect())
+        serving["is_write_index"] = json!(true);
+        actions.push(remove(physical, &Mark::Building.of(physical)));
+        actions.push(add(physical, &self.name, &serving));
+        actions
     }
 
-    async fn replaced_at(&self, physical: &str) -> Result<Option<u64>, SinkError> {
-        let found = self.client.ask(Method::Get, &format!("/{physical}/_mapping"), None).await?;
-        Ok(found[physical]["mappings"]["_meta"]["vitrina"]["replaced_at"].as_u64())
-    }
-
-    async fn note_replaced(&self, physical: &str) -> Result<u64, SinkError> {
-        let at = now();
-        let mut meta = self.options.mappings.get("_meta").cloned().unwrap_or_else(|| json!({}));
-        meta["vitrina"] = json!({"replaced_at": at});
-        let path = format!("/{physical}/_mapping");
-        self.client.ask(Method::Put, &path, Some(&json!({"_meta": meta}))).await?;
-        Ok(at)
-    }
-
-    async fn remove(&self, physical: &str) -> Result<(), SinkError> {
-        let answer = self.client.send(Method::Delete, &format!("/{physical}"), None).await?;
-        if answer.status != 404 {
-            answer.success()?;
-            tracing::info!(index = physical, "index removed");
+    /// Changes aliases, all of them or none. Whether those were there that must be.
+    pub(super) async fn change_aliases(&self, actions: &[Value]) -> Result<bool, SinkError> {
+        let answer = self.client.send(Method::Post, "/_aliases", Some(&json!({"actions": actions}))).await?;
+        if answer.status == 404 {
+            return Ok(false);
         }
-        Ok(())
+        answer.success().map(|_| true)
     }
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+/// Takes an alias away, which must be there.
+pub(super) fn remove(index: &str, alias: &str) -> Value {
+    json!({"remove": {"index": index, "alias": alias, "must_exist": true}})
+}
+
+/// Adds an alias with the properties that another one had.
+pub(super) fn add(index: &str, alias: &str, properties: &Value) -> Value {
+    let mut action = properties.clone();
+    action["index"] = json!(index);
+    action["alias"] = json!(alias);
+    json!({"add": action})
+}
+
+fn lost(physical: &str) -> SinkError {
+    SinkError::fatal(format!(
+        "the index `{physical}`, which the run was building, was removed or taken out of use by somebody else: the old one \
+         goes on serving. Run the pipeline again"
+    ))
 }

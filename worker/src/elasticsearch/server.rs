@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use super::{client::Client, error::SinkError};
 
-/// The oldest version whose bulk requests can insist on an alias.
-const OLDEST: (u64, u64) = (7, 10);
+/// The oldest versions whose requests can insist on an alias: those that write, and those that change aliases.
+const OLDEST: (u64, u64) = (7, 11);
+const OLDEST_OPENSEARCH: (u64, u64) = (2, 12);
+/// What the server says for its cluster before it has one.
+const NO_CLUSTER: &str = "_na_";
 /// What writing, rebuilding and cleaning up an index needs.
 const PRIVILEGES: [&str; 5] = ["create_index", "index", "read", "manage", "view_index_metadata"];
 
@@ -17,6 +20,8 @@ pub struct Server {
     pub distribution: String,
     /// Its version.
     pub version: String,
+    /// Which cluster it belongs to.
+    pub cluster: String,
 }
 
 impl Client {
@@ -27,13 +32,23 @@ impl Client {
         let distribution = answer["version"]["distribution"].as_str().unwrap_or("elasticsearch").to_owned();
         let mut numbers = version.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
         let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        if distribution == "elasticsearch" && found < OLDEST {
+        let (known, oldest) = match distribution.as_str() {
+            "elasticsearch" => ("Elasticsearch", OLDEST),
+            "opensearch" => ("OpenSearch", OLDEST_OPENSEARCH),
+            _ => ("", (0, 0)),
+        };
+        if found < oldest {
             let what = if version.is_empty() { "something else".to_owned() } else { format!("version {version}") };
+            let (major, minor) = oldest;
             return Err(SinkError::fatal(format!(
-                "ELASTICSEARCH_URL leads to {what}: Elasticsearch 7.10 or newer is needed"
+                "ELASTICSEARCH_URL leads to {what}: {known} {major}.{minor} or newer is needed"
             )));
         }
-        Ok(Server { distribution, version })
+        let cluster = answer["cluster_uuid"].as_str().unwrap_or_default().to_owned();
+        if cluster == NO_CLUSTER {
+            return Err(SinkError::transient("the nodes of Elasticsearch have not found each other yet"));
+        }
+        Ok(Server { distribution, version, cluster })
     }
 
     /// Asks whether we may do with an index what a pipeline needs. A server without security has nothing to say.

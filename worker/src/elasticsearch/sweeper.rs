@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use sqlx::PgPool;
 use vitrina_shared::{
     domain::{IndexOptions, TargetName},
-    store::{runs, targets},
+    store::{installation, runs, targets},
 };
 
 use super::{client::Client, error::SinkError, index::Index};
@@ -26,14 +26,16 @@ pub enum SweepError {
 
 /// Removes what ended runs were building, and replaced indexes after `grace`. Returns their names.
 pub async fn sweep(db: &PgPool, client: &Client, grace: Duration) -> Result<Vec<String>, SweepError> {
-    let listed = targets::list(&mut *db.acquire().await?).await?;
+    let mut connection = db.acquire().await?;
+    let (listed, installation) = (targets::list(&mut connection).await?, installation::id(&mut connection).await?);
+    drop(connection);
     let mut removed = Vec::new();
     for target in listed {
         let (Ok(TargetName::Index(name)), Ok(options)) = (target.target.parse(), IndexOptions::parse(&target.options))
         else {
             continue;
         };
-        let index = Index::new(client.clone(), name, options);
+        let index = Index::new(client.clone(), name, options, installation);
         let found = index.ours().await?;
         let live: HashSet<_> = runs::unfinished(&mut *db.acquire().await?).await?.into_iter().collect();
         removed.extend(index.sweep(found, &live, grace).await?);

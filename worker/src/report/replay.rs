@@ -22,7 +22,7 @@ use vitrina_shared::{
     store::{
         self,
         dead_letters::{self, Letter},
-        pages, pipelines,
+        pages, pipelines, write_numbers,
     },
 };
 
@@ -68,8 +68,6 @@ struct Current {
     letter: i64,
     /// The values of the target's key, in the server's text form.
     key: Vec<Option<String>>,
-    /// Grows with every change of the row, where the pipeline walks by such a number or time.
-    version: Option<i64>,
     /// As the query returns it; none where it is too long.
     read: Option<String>,
     /// Its bytes.
@@ -110,6 +108,8 @@ impl Replaying<'_> {
     /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate.
     async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Fate>, BatchError> {
         let transforms = transform::configured(&self.subject.draft().tasks);
+        // Taken before the rows are read: whatever was read before them is older.
+        let number = write_numbers::take(tx).await?;
         let mut fates = BTreeMap::new();
         let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
         for row in self.current(tx, letters).await? {
@@ -125,7 +125,7 @@ impl Replaying<'_> {
         }
         let written = match &self.subject.target {
             TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,
-            TargetName::Index(name) => index::write(self.env, self.subject, name, &rows).await?,
+            TargetName::Index(name) => index::write(self.env, self.subject, name, &rows, number, tx).await?,
         };
         fates.extend(rows.iter().map(|row| row.letter).zip(written));
         for letter in letters {

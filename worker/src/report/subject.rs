@@ -1,18 +1,19 @@
 //! What a report is about: a pipeline as it is configured now, checked like a new one.
 
 use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
 use vitrina_shared::{
     domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
     store::{
-        pipelines,
+        installation, pipelines,
         targets::{self, TargetColumn, UniqueIndex},
     },
     validation::{self, Reader},
 };
 
 use crate::{
-    batch::{self, quote, version},
+    batch::{self, quote},
     elasticsearch::Index,
     environment::Environment,
     error::BatchError,
@@ -35,6 +36,8 @@ pub struct Subject {
     pub unique: Vec<UniqueIndex>,
     /// What was decided about the target.
     options: serde_json::Value,
+    /// Which installation this is.
+    installation: Uuid,
 }
 
 impl Subject {
@@ -62,8 +65,9 @@ impl Subject {
             }
             TargetName::Index(_) => (Vec::new(), Vec::new()),
         };
+        let installation = installation::id(&mut connection).await?;
         drop(connection);
-        Ok(Self { pipeline, reader, target, key: entry.key, columns, unique, options: entry.options })
+        Ok(Self { pipeline, reader, target, key: entry.key, columns, unique, options: entry.options, installation })
     }
 
     /// What the client decided.
@@ -103,21 +107,13 @@ impl Subject {
             let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
         })?;
-        Ok(Index::new(env.elasticsearch.clone()?, name, options))
+        Ok(Index::new(env.elasticsearch.clone()?, name, options, self.installation))
     }
 
     /// The key of a row of `source`, as texts.
     pub fn key_texts(&self) -> String {
         let texts: Vec<_> = self.key.iter().map(|name| format!("source.{}::text", quote(name))).collect();
         format!("array[{}]", texts.join(", "))
-    }
-
-    /// A number that grows with every change of a row of `source`, where runs walk by one.
-    pub fn version(&self) -> String {
-        match (self.draft().mode, self.walk().first()) {
-            (Mode::Incremental, Some(column)) => version(&format!("source.{}", quote(&column.name)), &column.type_name),
-            (Mode::Incremental, None) | (Mode::Full, _) => "null::bigint".to_owned(),
-        }
     }
 
     /// The order that puts the newest version of a row of `source` first: `, source.modified desc nulls last …`.

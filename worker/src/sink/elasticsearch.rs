@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use futures_util::{Stream, TryStreamExt};
+use sqlx::PgConnection;
 use tokio::sync::{OnceCell, oneshot};
-use vitrina_shared::domain::{IndexOptions, Mode, RunId, SourceColumn, WriteMode, index_options::is_json};
+use vitrina_shared::{
+    domain::{IndexOptions, Mode, RunId, SourceColumn, WriteMode},
+    store::write_numbers,
+};
 
 use super::{Rejected, Row};
 use crate::{
-    elasticsearch::{self, Action, BulkWriter, Document, Index, Route, SinkError},
+    elasticsearch::{self, Action, BulkWriter, Document, Index, Route, Server, SinkError, Written},
     error::BatchError,
 };
 
@@ -23,6 +27,7 @@ pub struct IndexSink {
     rebuilds: bool,
     /// Whether one key may come in several pages.
     repeats_keys: bool,
+    server: OnceCell<Server>,
     route: OnceCell<Arc<Route>>,
 }
 
@@ -33,13 +38,17 @@ pub struct PageWritten {
     pub changes: u64,
     /// Rows that the server refused.
     pub rejected: Vec<Rejected>,
+    /// The version of a document that was not written, because it has a higher one than the page gives.
+    pub overtaken_by: Option<i64>,
 }
 
 impl IndexSink {
     /// The sink of a run for rows with these columns. Nothing is sent yet.
     pub fn new(index: Index, run: RunId, mode: Mode, columns: Vec<SourceColumn>) -> Self {
-        let action = action(mode, index.options(), &columns);
-        Self { index, run, columns, action, rebuilds: mode == Mode::Full, repeats_keys: false, route: OnceCell::new() }
+        let action = action(mode, index.options());
+        let rebuilds = mode == Mode::Full;
+        let (server, route) = (OnceCell::new(), OnceCell::new());
+        Self { index, run, columns, action, rebuilds, repeats_keys: false, server, route }
     }
 
     /// Says whether one key may come in several pages, the newest last.
@@ -48,38 +57,50 @@ impl IndexSink {
         self
     }
 
-    /// Makes sure that the server is there, that we may write to it, and that there is an index to write to.
-    pub async fn prepare(&self) -> Result<(), BatchError> {
-        self.route().await?;
-        Ok(())
+    /// Whether another index is built, which takes over in the end.
+    pub fn rebuilds(&self) -> bool {
+        self.rebuilds
     }
 
-    /// Asks once; what changes afterwards is noticed by the writes.
-    async fn route(&self) -> Result<&Arc<Route>, SinkError> {
-        self.route.get_or_try_init(|| self.find_route()).await
-    }
-
-    async fn find_route(&self) -> Result<Arc<Route>, SinkError> {
-        self.index.check_access().await?;
-        if self.rebuilds {
-            self.index.begin_rebuild(self.run, &self.columns).await
-        } else {
-            self.index.prepare(self.run, &self.columns).await
+    /// Makes sure that the server is there, that we may write to it, and that there is an index to write to: the one that
+    /// the run began with, where it was begun before. Returns which it is.
+    pub async fn prepare(&self, began_with: Option<&str>) -> Result<String, BatchError> {
+        let server = self.server.get_or_try_init(|| self.index.check_access()).await?;
+        let (index, begun) = (&self.index, began_with.is_some());
+        let ready = match self.rebuilds {
+            true => index.begin_rebuild(self.run, &self.columns, begun).await?,
+            false => index.prepare(self.run, &self.columns, begun).await?,
+        };
+        let id = format!("{}/{}", server.cluster, ready.uuid);
+        if began_with.is_some_and(|other| other != id) {
+            return Err(index.is_gone().into());
         }
+        // Asked for once more, the same way leads to the same index, and knows how much the server takes.
+        self.route.get_or_init(|| async { ready.route }).await;
+        Ok(id)
+    }
+
+    /// Whether the index has no document.
+    pub async fn is_empty(&self) -> Result<bool, BatchError> {
+        Ok(self.index.is_empty().await?)
     }
 
     /// Begins to write a page of at most `page_size` rows, of which at most `allowed` may be rejected. Into an index that is
-    /// in use nothing is sent before it is the page's turn.
-    pub async fn begin_page(
+    /// in use nothing is sent before it is the page's turn. `number` tells which of two pages with one document is the
+    /// newer.
+    pub fn begin_page(
         &self,
         page_size: i64,
         allowed: u64,
         turn: oneshot::Receiver<()>,
+        number: i64,
     ) -> Result<PageWriting, BatchError> {
         let expected = usize::try_from(page_size).unwrap_or(usize::MAX);
-        let writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed).expecting(expected);
+        let route = self.route.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
+        let writer = BulkWriter::new(route.clone(), self.action, allowed).expecting(expected);
         let at_once = self.rebuilds && !self.repeats_keys;
-        Ok(PageWriting(if at_once { writer } else { writer.waiting_for(turn) }))
+        let writer = if at_once { writer } else { writer.waiting_for(turn) };
+        Ok(PageWriting { writer, number })
     }
 
     /// After the last page: an index that was built takes over, if it has all the documents that were written, and unless
@@ -95,39 +116,58 @@ impl IndexSink {
 
 /// A page on its way into the index.
 #[derive(Debug)]
-pub struct PageWriting(BulkWriter);
+pub struct PageWriting {
+    writer: BulkWriter,
+    number: i64,
+}
 
 impl PageWriting {
     /// Takes rows as they come, and sends them as far as there is room.
     pub async fn take(&mut self, rows: impl Stream<Item = Result<Row, BatchError>>) -> Result<(), BatchError> {
         let mut rows = std::pin::pin!(rows);
         while let Some(row) = rows.try_next().await? {
-            self.0.push(document(row)).await?;
+            self.writer.push(document(row, self.number)).await?;
         }
-        Ok(self.0.flush().await?)
+        Ok(self.writer.flush().await?)
     }
 
     /// Waits until all of them are durable, or rejected by name.
     pub async fn finish(self) -> Result<PageWritten, BatchError> {
-        let written = self.0.finish().await?;
-        let changes = written.changes();
+        let written = self.writer.finish().await?;
+        let (changes, overtaken_by) = (written.changes(), overtaken_by(&written));
         let rejected = written.rejected.into_iter();
         let rejected = rejected.map(|row| Rejected { doc: row.document.body, error: row.reason }).collect();
-        Ok(PageWritten { changes, rejected })
+        Ok(PageWritten { changes, rejected, overtaken_by })
     }
 }
 
-/// How documents are written. An `update` would merge the objects of JSON columns with those that are there.
-pub fn action(mode: Mode, options: &IndexOptions, columns: &[SourceColumn]) -> Action {
-    let merges = columns.iter().any(|column| is_json(column.plain_type()));
+/// How documents are written: whole and with a version, so that what comes late is refused, unless `update` was asked for.
+pub fn action(mode: Mode, options: &IndexOptions) -> Action {
     match (mode, options.write) {
-        (Mode::Full, _) | (Mode::Incremental, Some(WriteMode::Index)) => Action::Replace,
-        (Mode::Incremental, None) if merges => Action::Replace,
-        (Mode::Incremental, Some(WriteMode::Update) | None) => Action::Upsert,
+        (Mode::Incremental, Some(WriteMode::Update)) => Action::Upsert,
+        (Mode::Incremental, Some(WriteMode::Index) | None) | (Mode::Full, _) => Action::Replace,
     }
 }
 
-/// The document of a row.
-pub fn document(row: Row) -> Document {
-    Document { id: elasticsearch::id_of_row(&row.key), version: row.version, body: row.doc }
+/// The document of a row, as it is written with this number.
+pub fn document(row: Row, number: i64) -> Document {
+    let version = Some(elasticsearch::version(number));
+    Document { id: elasticsearch::id_of_row(&row.key), version, body: row.doc }
+}
+
+/// The version of a document that was not written, because it has a higher one.
+pub fn overtaken_by(written: &Written) -> Option<i64> {
+    (written.superseded > 0).then(|| written.newest.unwrap_or_default())
+}
+
+/// Says that documents were not written because they have higher versions, and sees to it that the next attempt's are
+/// higher than those. If this worker is late, the attempt is another's already, and this one is forgotten. If not, nobody
+/// of us can have written them: the database is an older copy of itself, or somebody else has set their versions.
+pub async fn overtaken(connection: &mut PgConnection, version: i64) -> Result<BatchError, BatchError> {
+    write_numbers::pass(connection, elasticsearch::number_above(version)).await?;
+    Ok(SinkError::transient(format!(
+        "documents of the index have higher versions than this attempt gives them (up to {version}): another worker was \
+         faster, or somebody else wrote them. The next attempt gives higher ones"
+    ))
+    .into())
 }

@@ -21,7 +21,7 @@ async fn a_missing_index_is_created_behind_an_alias_with_its_mapping_and_setting
         "mappings": {"properties": {"name": {"type": "text", "analyzer": "plain"}}}
     });
     let this = run();
-    corner.index(options).prepare(this, &items()).await.unwrap();
+    corner.index(options).prepare(this, &items(), false).await.unwrap();
     let physical = format!("{}-vitrina-{this}", corner.name);
     assert_eq!(corner.physical().await, [(physical.clone(), vec![corner.name.clone()])]);
     let found = corner.ask(&corner.name).await[&physical].clone();
@@ -35,7 +35,7 @@ async fn a_missing_index_is_created_behind_an_alias_with_its_mapping_and_setting
 #[tokio::test]
 async fn preparing_at_the_same_time_makes_one_index() {
     let Some(corner) = Corner::new() else { return };
-    let prepare = || async { corner.index(json!({})).prepare(run(), &items()).await.map(|_| ()) };
+    let prepare = || async { corner.index(json!({})).prepare(run(), &items(), false).await.map(|_| ()) };
     let prepared = futures_util::future::join_all((0..4).map(|_| prepare())).await;
     assert!(prepared.iter().all(Result::is_ok), "{prepared:?}");
     assert_eq!(corner.physical().await.len(), 1);
@@ -45,15 +45,15 @@ async fn preparing_at_the_same_time_makes_one_index() {
 async fn a_column_that_the_index_lacks_is_named_with_what_to_do() {
     let Some(corner) = Corner::new() else { return };
     let index = corner.index(json!({}));
-    index.prepare(run(), &items()).await.unwrap();
+    index.prepare(run(), &items(), false).await.unwrap();
     let mut more = items();
     more.extend(columns(&[("rating", "numeric")]));
-    let error = index.prepare(run(), &more).await.map(|_| ()).unwrap_err();
+    let error = index.prepare(run(), &more, false).await.map(|_| ()).unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains("no field `rating`"), "{error}");
     let (_, advice) = error.message.split_once("/_mapping ").unwrap();
     corner.put(reqwest::Method::PUT, &format!("{}/_mapping", corner.name), &advice.parse().unwrap()).await;
-    index.prepare(run(), &more).await.map(|_| ()).unwrap();
+    index.prepare(run(), &more, false).await.map(|_| ()).unwrap();
 }
 
 #[tokio::test]
@@ -62,8 +62,8 @@ async fn an_index_that_somebody_made_under_this_name_is_never_touched() {
     corner.put(reqwest::Method::PUT, &corner.name, &json!({})).await;
     let index = corner.index(json!({}));
     for error in [
-        index.prepare(run(), &items()).await.map(|_| ()).unwrap_err(),
-        index.begin_rebuild(run(), &items()).await.map(|_| ()).unwrap_err(),
+        index.prepare(run(), &items(), false).await.map(|_| ()).unwrap_err(),
+        index.begin_rebuild(run(), &items(), false).await.map(|_| ()).unwrap_err(),
     ] {
         assert_eq!(error.class, ErrorClass::Fatal);
         assert!(error.message.contains("POST /_aliases"), "{error}");
@@ -75,7 +75,7 @@ async fn an_index_that_somebody_made_under_this_name_is_never_touched() {
 async fn options_that_the_server_refuses_are_explained() {
     let Some(corner) = Corner::new() else { return };
     let index = corner.index(json!({"mappings": {"properties": {"name": {"type": "txt"}}}}));
-    let error = index.prepare(run(), &items()).await.map(|_| ()).unwrap_err();
+    let error = index.prepare(run(), &items(), false).await.map(|_| ()).unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains("options") && error.message.contains("txt"), "{error}");
 }
@@ -84,7 +84,7 @@ async fn options_that_the_server_refuses_are_explained() {
 async fn an_index_that_is_removed_while_it_is_written_does_not_come_back_by_itself() {
     let Some(corner) = Corner::new() else { return };
     let this = run();
-    let route = corner.index(json!({})).prepare(this, &items()).await.unwrap();
+    let route = corner.index(json!({})).prepare(this, &items(), false).await.unwrap().route;
     let physical = format!("{}-vitrina-{this}", corner.name);
     corner.put(reqwest::Method::DELETE, &physical, &Value::Null).await;
     let error = write(&route, Action::Upsert, [item(1, "late")]).await.unwrap_err();
@@ -107,7 +107,7 @@ async fn several_nodes_take_turns() {
     let (one, two) =
         (Proxy::start(&corner.node, |_| Fault::None).await, Proxy::start(&corner.node, |_| Fault::None).await);
     let index = corner.index_at(&format!("{},{}", one.url, two.url), &[], json!({"max_docs": 10}));
-    let route = index.prepare(run(), &items()).await.unwrap();
+    let route = index.prepare(run(), &items(), false).await.unwrap().route;
     write(&route, Action::Upsert, (0..100).map(|n| item(n, "x"))).await.unwrap();
     assert_eq!((one.bulks(), two.bulks()), (5, 5));
 }

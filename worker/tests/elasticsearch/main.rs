@@ -4,6 +4,7 @@
 //! servers. `VITRINA_TEST_FILMS` makes the marts larger.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod binding;
 mod connection;
 mod disasters;
 mod every_type;
@@ -19,6 +20,8 @@ mod pipelines;
 mod proxy;
 mod rebuilds;
 mod reconcile;
+mod refusals;
+mod removal;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
 #[path = "../engine/samples.rs"]
 mod samples;
@@ -27,6 +30,7 @@ mod samples;
 mod storm;
 mod support;
 mod values;
+mod versions;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 #[path = "../processes/worker_process.rs"]
 mod worker_process;

@@ -36,6 +36,7 @@ impl Node {
             .arg("--data")
             .arg(self.directory.path())
             .arg(format!("http.port={}", self.port))
+            .arg(format!("path.repo={}", self.directory.path().join("snapshots").display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -88,6 +88,11 @@ impl Proxy {
         self.state.most.load(Ordering::SeqCst)
     }
 
+    /// How many bulk requests are under way.
+    pub fn under_way(&self) -> usize {
+        self.state.under_way.load(Ordering::SeqCst)
+    }
+
     /// How many bulk requests came.
     pub fn bulks(&self) -> usize {
         self.state.bulks.load(Ordering::SeqCst)

@@ -18,7 +18,7 @@ const LATER: Duration = Duration::ZERO;
 
 async fn rebuild(index: &Index, count: u64, name: &str) -> RunId {
     let this = run();
-    let route = index.begin_rebuild(this, &items()).await.unwrap();
+    let route = index.begin_rebuild(this, &items(), false).await.unwrap().route;
     write(&route, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
     index.finish_rebuild(this, count, |_, _| None).await.unwrap();
     this
@@ -82,7 +82,7 @@ async fn a_rebuild_that_lost_documents_does_not_take_over() {
     let index = corner.index(json!({}));
     rebuild(&index, 20, "old").await;
     let this = run();
-    let route = index.begin_rebuild(this, &items()).await.unwrap();
+    let route = index.begin_rebuild(this, &items(), false).await.unwrap().route;
     write(&route, Action::Replace, (0..19).map(|n| item(n, "new"))).await.unwrap();
     let error = index.finish_rebuild(this, 20, |_, _| None).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
@@ -96,9 +96,9 @@ async fn a_rebuild_that_ended_badly_leaves_the_old_index_serving_and_no_litter()
     let index = corner.index(json!({}));
     let serving = rebuild(&index, 20, "old").await;
     let (dead, live) = (run(), run());
-    let late = index.begin_rebuild(dead, &items()).await.unwrap();
+    let late = index.begin_rebuild(dead, &items(), false).await.unwrap().route;
     write(&late, Action::Replace, (0..5).map(|n| item(n, "dead"))).await.unwrap();
-    index.begin_rebuild(live, &items()).await.unwrap();
+    index.begin_rebuild(live, &items(), false).await.unwrap();
     let removed = sweep(&index, &[live], LATER).await.unwrap();
     assert_eq!(removed, [format!("{}-vitrina-{dead}", corner.name)]);
     let error = write(&late, Action::Replace, [item(9, "late")]).await.unwrap_err();
@@ -117,15 +117,15 @@ async fn a_rebuild_goes_on_where_a_crash_left_it() {
     let index = corner.index(json!({}));
     rebuild(&index, 10, "old").await;
     let this = run();
-    let first = index.begin_rebuild(this, &items()).await.unwrap();
+    let first = index.begin_rebuild(this, &items(), false).await.unwrap().route;
     write(&first, Action::Replace, (0..15).map(|n| item(n, "new"))).await.unwrap();
-    let again = index.begin_rebuild(this, &items()).await.unwrap();
+    let again = index.begin_rebuild(this, &items(), true).await.unwrap().route;
     write(&again, Action::Replace, (10..30).map(|n| item(n, "new"))).await.unwrap();
     index.finish_rebuild(this, 30, |_, _| None).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);
 
     // The process died after the swap: there is nothing left to do.
-    index.begin_rebuild(this, &items()).await.unwrap();
+    index.begin_rebuild(this, &items(), true).await.unwrap();
     index.finish_rebuild(this, 30, |_, _| None).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);
 }
@@ -153,4 +153,22 @@ async fn a_rebuild_replaces_an_index_of_somebody_else_and_does_not_remove_it() {
     assert_eq!(sweep(&index, &[], LATER).await.unwrap(), Vec::<String>::new());
     let ours = format!("{}-vitrina-{this}", corner.name);
     assert_eq!(corner.physical().await, [(theirs, vec![]), (ours, vec![corner.name.clone()])]);
+}
+
+#[tokio::test]
+async fn an_index_template_does_not_let_a_part_of_the_documents_be_found() {
+    let Some(corner) = Corner::new() else { return };
+    let index = corner.index(json!({}));
+    rebuild(&index, 5, "old").await;
+    let template = format!("_index_template/{}", corner.name);
+    let body = json!({"index_patterns": [format!("{}-vitrina-*", corner.name)], "priority": 500,
+        "template": {"aliases": {&corner.name: {}}}});
+    corner.put(reqwest::Method::PUT, &template, &body).await;
+    let begun = index.begin_rebuild(run(), &items(), false).await.map(|_| ());
+    corner.put(reqwest::Method::DELETE, &template, &Value::Null).await;
+    let error = begun.unwrap_err();
+    assert!(error.class == ErrorClass::Fatal && error.message.contains("index template"), "{error}");
+    assert_eq!(corner.documents().await.len(), 5);
+    assert_eq!(sweep(&index, &[], LATER).await.unwrap().len(), 1, "what was begun is litter");
+    assert_eq!(corner.physical().await.len(), 1);
 }

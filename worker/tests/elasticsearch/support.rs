@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 use vitrina_shared::{
     config::{ElasticsearchConfig, Env},
     domain::{IndexOptions, RunId, SourceColumn},
@@ -16,6 +17,9 @@ use vitrina_shared::{
 use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
 
 pub use crate::world::{World, eventually_within};
+
+/// Whose indexes the tests make that have no database.
+const INSTALLATION: Uuid = Uuid::from_u128(1);
 
 /// Counts the indexes of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -53,7 +57,12 @@ impl Corner {
 
     /// The same through another address and with further settings.
     pub fn index_at(&self, url: &str, settings: &[(&str, &str)], options: Value) -> Index {
-        Index::new(client(url, settings), &self.name, IndexOptions::parse(&options).unwrap())
+        self.index_of(INSTALLATION, url, settings, options)
+    }
+
+    /// The same as another installation sees it.
+    pub fn index_of(&self, installation: Uuid, url: &str, settings: &[(&str, &str)], options: Value) -> Index {
+        Index::new(client(url, settings), &self.name, IndexOptions::parse(&options).unwrap(), installation)
     }
 
     /// Asks the node itself.

@@ -49,7 +49,7 @@ async fn every_kind_of_value_has_its_outcome() {
         (r#"{"doc":{"a":1,"a":2}}"#.into(), Some("Duplicate field")),
         (r#"{"unknown":1}"#.into(), Some("strict")),
     ];
-    let route = corner.index(json!({})).prepare(run(), &columns).await.unwrap();
+    let route = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().route;
     let documents = cases.iter().enumerate().map(|(n, (body, _))| Document {
         id: n.to_string(),
         version: None,
@@ -71,7 +71,7 @@ async fn every_kind_of_value_has_its_outcome() {
 async fn timestamps_are_found_and_sorted_by_their_microseconds() {
     let Some(corner) = Corner::new() else { return };
     let columns = columns(&[("at", "timestamp with time zone")]);
-    let route = corner.index(json!({})).prepare(run(), &columns).await.unwrap();
+    let route = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().route;
     let times = ["2026-01-01T00:00:01.123457+00:00", "2026-01-01T00:00:01.123456+00:00", "1895-12-28T00:00:01.5+00:00"];
     let documents = times.iter().enumerate().map(|(n, at)| Document {
         id: n.to_string(),

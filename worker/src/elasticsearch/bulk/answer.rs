@@ -4,7 +4,23 @@ use serde::Deserialize;
 use serde_json::Value;
 use vitrina_shared::domain::ErrorClass;
 
-use super::super::error::{SinkError, classify, reason};
+use super::super::error::{SinkError, classify, explained, reason};
+
+/// Errors that a document has by itself: others of the request may be taken, and this one never will.
+const OF_A_DOCUMENT: &[&str] = &[
+    "mapper_parsing_exception",
+    "document_parsing_exception",
+    "strict_dynamic_mapping_exception",
+    "parsing_exception",
+    "parse_exception",
+    "x_content_parse_exception",
+    "json_parse_exception",
+    "max_bytes_length_exceeded_exception",
+    "ingest_processor_exception",
+    "fail_processor_exception",
+];
+/// What a general error says that a document has by itself.
+const ABOUT_A_DOCUMENT: &[&str] = &["immense term", "is too large, must be <=", "nested documents"];
 
 /// What became of one document.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,8 +31,8 @@ pub enum Fate {
     Updated,
     /// It was there already, the same.
     Unchanged,
-    /// A newer version is there.
-    Superseded,
+    /// A newer version is there, this one as far as it is told.
+    Superseded(Option<i64>),
     /// It is gone.
     Deleted,
     /// The server has no room for it at the moment.
@@ -61,7 +77,7 @@ enum Outcome {
 
 /// Reads the fates of `count` documents, in their order. An answer that ends early is as good as none.
 pub fn fates(body: &[u8], count: usize) -> Result<Vec<Fate>, SinkError> {
-    let answer: BulkAnswer = serde_json::from_slice(body).map_err(|error| SinkError::lost(&error))?;
+    let answer: BulkAnswer = serde_json::from_slice(body).map_err(|error| SinkError::foreign(&error))?;
     if answer.items.len() != count {
         let found = answer.items.len();
         return Err(SinkError::transient(format!("Elasticsearch answered {found} of {count} documents")));
@@ -76,7 +92,7 @@ fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
     };
     let conflict = item.error["type"] == "version_conflict_engine_exception";
     Ok(match item.status {
-        404 if deletes => Fate::Deleted,
+        404 if deletes && item.error.is_null() => Fate::Deleted,
         200..=299 => match item.result {
             Outcome::Created => Fate::Created,
             Outcome::Noop => Fate::Unchanged,
@@ -84,12 +100,13 @@ fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
             Outcome::Updated => Fate::Updated,
         },
         // Ours says that a newer version is there; an `update` without versions met another one and may try again.
-        409 if conflict && is_about_versions(&item.error) => Fate::Superseded,
+        409 if conflict && is_about_versions(&item.error) => Fate::Superseded(current_version(&item.error)),
         409 => Fate::Again(SinkError::transient(reason(&item.error))),
-        400 => Fate::Rejected(reason(&item.error)),
+        // Any other 400 is about the index: it would be the same for every document.
+        400 if is_about_the_document(&item.error) => Fate::Rejected(reason(&item.error)),
         status => {
             let class = classify(status, &item.error);
-            let message = format!("Elasticsearch answers {status} for a document: {}", reason(&item.error));
+            let message = format!("Elasticsearch answers {status} for a document: {}", explained(&item.error));
             let error = SinkError { class, message };
             match class {
                 ErrorClass::RateLimited => Fate::Again(error),
@@ -103,6 +120,17 @@ fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
 /// An external version is compared with the one that is there; an internal one names a sequence number.
 fn is_about_versions(error: &Value) -> bool {
     error["reason"].as_str().is_some_and(|reason| reason.contains("current version"))
+}
+
+/// The version that is there: `… current version [9] is higher …`.
+fn current_version(error: &Value) -> Option<i64> {
+    let (_, rest) = error["reason"].as_str()?.split_once("current version [")?;
+    rest.split_once(']')?.0.parse().ok()
+}
+
+fn is_about_the_document(error: &Value) -> bool {
+    let (kind, said) = (error["type"].as_str().unwrap_or_default(), reason(error));
+    OF_A_DOCUMENT.contains(&kind) || ABOUT_A_DOCUMENT.iter().any(|words| said.contains(words))
 }
 
 #[cfg(test)]
@@ -126,10 +154,10 @@ mod tests {
             (json!({"update": {"status": 200, "result": "noop"}}), Fate::Unchanged),
             (json!({"delete": {"status": 200, "result": "deleted"}}), Fate::Deleted),
             (json!({"delete": {"status": 404, "result": "not_found"}}), Fate::Deleted),
-            (json!({"index": {"status": 409, "error": conflict(newer)}}), Fate::Superseded),
+            (json!({"index": {"status": 409, "error": conflict(newer)}}), Fate::Superseded(Some(9))),
             (
-                json!({"index": {"status": 400, "error": {"type": "a", "reason": "b"}}}),
-                Fate::Rejected("a: b".to_owned()),
+                json!({"index": {"status": 400, "error": {"type": "mapper_parsing_exception", "reason": "b"}}}),
+                Fate::Rejected("mapper_parsing_exception: b".to_owned()),
             ),
         ] {
             assert_eq!(one(item), Ok(expected));
@@ -150,6 +178,35 @@ mod tests {
             let error = one(item).expect_err("unknown");
             assert!(error.message.contains("strange: indeed"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_index_is_never_laid_to_a_document() {
+        for (kind, said, help) in [
+            ("index_closed_exception", "closed", "_open"),
+            ("illegal_argument_exception", "pipeline with id [p] does not exist", "default_pipeline"),
+            ("illegal_argument_exception", "no write index is defined for alias [a]", ""),
+            ("routing_missing_exception", "routing is required for [i]/[_doc]/[1]", "routing"),
+            ("whatever_exception", "comes next", ""),
+        ] {
+            let error =
+                one(json!({"index": {"status": 400, "error": {"type": kind, "reason": said}}})).expect_err(kind);
+            assert_eq!(error.class, ErrorClass::Fatal, "{error}");
+            assert!(error.message.contains(said) && error.message.contains(help), "{error}");
+        }
+        for (kind, said) in [
+            ("document_parsing_exception", "[1:7] failed to parse field [x]"),
+            ("strict_dynamic_mapping_exception", "dynamic introduction of [x] is not allowed"),
+            ("illegal_argument_exception", "Document contains at least one immense term in field=\"x\""),
+        ] {
+            let fate = one(json!({"index": {"status": 400, "error": {"type": kind, "reason": said}}}));
+            assert!(matches!(fate, Ok(Fate::Rejected(_))), "{kind}: {fate:?}");
+        }
+        let missing =
+            json!({"delete": {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no"}}});
+        assert!(one(missing).is_err(), "a document of an index that is gone was not deleted");
+        let blocked = json!({"index": {"status": 403, "error": {"type": "cluster_block_exception", "reason": "disk"}}});
+        assert!(matches!(one(blocked), Ok(Fate::Again(error)) if error.message.contains("make room")));
     }
 
     #[test]

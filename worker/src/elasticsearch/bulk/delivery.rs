@@ -86,7 +86,10 @@ impl Delivery {
                 Fate::Created => self.written.created += 1,
                 Fate::Updated => self.written.updated += 1,
                 Fate::Unchanged => self.written.unchanged += 1,
-                Fate::Superseded => self.written.superseded += 1,
+                Fate::Superseded(version) => {
+                    self.written.superseded += 1;
+                    self.written.newest = self.written.newest.max(version);
+                }
                 Fate::Deleted => self.written.deleted += 1,
                 Fate::Rejected(reason) => self.reject(chunk, place, reason),
                 Fate::Again(error) => {

@@ -10,7 +10,7 @@ use crate::{
     report::subject::Subject,
 };
 
-/// Returns the letter, the key, the version and the JSON text of each row that is there, for the letters of `($5)[3]`:
+/// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:
 /// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
 pub fn read_current(subject: &Subject, most: u32) -> String {
     let form = match subject.target {
@@ -37,13 +37,12 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
                  select (w ->> 0)::bigint as letter, {wanted} from jsonb_array_elements(($5)[3]::jsonb) as w
              ),
              current as (
-                 select distinct on (wanted.letter) wanted.letter, {key} as key, {version} as version,
-                        {doc} as doc
+                 select distinct on (wanted.letter) wanted.letter, {key} as key, {doc} as doc
                  from ({query}\n) as source join wanted on {same}
                  order by wanted.letter{newest}
              )
              select array[coalesce(json_agg(json_build_array(
-                 letter, key, version, case when octet_length(doc) <= {most} then doc end, octet_length(doc)
+                 letter, key, case when octet_length(doc) <= {most} then doc end, octet_length(doc)
              )), '[]')::text]
              from current",
         wanted = wanted.join(", "),
@@ -52,7 +51,6 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
         same = same.join(" and "),
         newest = subject.newest_first(),
         key = subject.key_texts(),
-        version = subject.version(),
     )
 }
 

@@ -22,7 +22,7 @@ const TOGETHER: usize = 100;
 const SHOWN: usize = 200;
 
 const CANDIDATES: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
-    as candidate (id text, key text[], settled boolean, version bigint, doc text)";
+    as candidate (id text, key text[], settled boolean, doc text)";
 
 /// A row that differed, as the source has it now.
 #[derive(Debug, sqlx::FromRow)]
@@ -31,7 +31,6 @@ pub struct Candidate {
     pub key: Vec<Option<String>>,
     /// Whether it should be in the index by now; none where the source has no such row.
     pub settled: Option<bool>,
-    pub version: Option<i64>,
     /// None where it is too long for a worker.
     pub doc: Option<String>,
 }
@@ -84,12 +83,11 @@ impl Comparison<'_> {
         let subject = &self.subject;
         let query = format!(
             "select distinct on (d.id) d.id, d.key, case when not (source.* is null) then {settled} end as settled,
-                    {version} as version, case when not (source.* is null) then {row} end as doc
+                    case when not (source.* is null) then {row} end as doc
              from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
              left join ({query}\n) as source on {key} = d.key
              order by d.id{newest}",
             settled = scope.settled(subject),
-            version = subject.version(),
             row = bounded_row("source", self.env.max_row_bytes),
             query = subject.query(),
             key = subject.key_texts(),

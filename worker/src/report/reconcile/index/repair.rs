@@ -8,16 +8,16 @@ use vitrina_shared::{
         error_class::without_values,
         report::{Depth, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
-    store::pipelines,
+    store::{pipelines, write_numbers},
 };
 
 use super::{super::refuse_removal, Comparison, look::Looked};
 use crate::{
     batch::transformed,
-    elasticsearch::{Action, BulkWriter, Document},
+    elasticsearch::{Action, BulkWriter, Document, version},
     error::BatchError,
     report::unfinished,
-    sink::elasticsearch::action,
+    sink::elasticsearch::{action, overtaken, overtaken_by},
 };
 
 /// Rows that are looked at and written together.
@@ -59,7 +59,9 @@ impl Comparison<'_> {
     }
 
     async fn write(&self, tx: &mut PgConnection, remove_extra: bool) -> Result<Repaired, BatchError> {
-        let action = action(self.subject.draft().mode, self.index.options(), &self.subject.reader.arriving);
+        let action = action(self.subject.draft().mode, self.index.options());
+        // Taken before the rows are read: whatever was read before them is older.
+        let number = write_numbers::take(tx).await?;
         let mut writer = BulkWriter::new(self.index.route(), action, MOST_REFUSED);
         let mut remover = BulkWriter::new(self.index.route(), Action::Delete, 0);
         let scope = self.scope(tx).await?;
@@ -68,10 +70,10 @@ impl Comparison<'_> {
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
                 for looked in self.examine(chunk).await? {
                     match looked.kind {
-                        DifferenceKind::Extra if remove_extra => remover.push(gone(looked)).await?,
+                        DifferenceKind::Extra if remove_extra => remover.push(gone(looked, number)).await?,
                         DifferenceKind::Extra => {}
                         DifferenceKind::Missing | DifferenceKind::Different => {
-                            if let Some(document) = self.document(looked) {
+                            if let Some(document) = self.document(looked, number) {
                                 writer.push(document).await?;
                             }
                         }
@@ -80,6 +82,9 @@ impl Comparison<'_> {
             }
         }
         let (written, removed) = (writer.finish().await?, remover.finish().await?);
+        if let Some(version) = overtaken_by(&written).max(overtaken_by(&removed)) {
+            return Err(overtaken(tx, version).await?);
+        }
         if let Some(first) = written.rejected.first() {
             let (rows_rejected, error) = (written.rejected.len(), without_values(&first.reason));
             tracing::warn!(rows_rejected, %error, "some documents were refused and still differ");
@@ -88,8 +93,8 @@ impl Comparison<'_> {
     }
 
     /// The document to be written; none where a transform refuses the row. It is the source's row of now, so it takes the
-    /// place of what is there even where somebody's change has raised that one's version.
-    fn document(&self, looked: Looked) -> Option<Document> {
+    /// place of what is there.
+    fn document(&self, looked: Looked, number: i64) -> Option<Document> {
         let Some(body) = looked.candidate.doc else {
             let max_row_bytes = self.env.max_row_bytes;
             tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
@@ -102,12 +107,10 @@ impl Comparison<'_> {
                 return None;
             }
         };
-        let there = looked.stored.and_then(|stored| stored.version);
-        let version = looked.candidate.version.map(|version| version.max(there.unwrap_or(version)));
-        Some(Document { id: looked.candidate.id, version, body })
+        Some(Document { id: looked.candidate.id, version: Some(version(number)), body })
     }
 }
 
-fn gone(looked: Looked) -> Document {
-    Document { id: looked.candidate.id, version: None, body: String::new() }
+fn gone(looked: Looked, number: i64) -> Document {
+    Document { id: looked.candidate.id, version: Some(version(number)), body: String::new() }
 }

@@ -1,0 +1,24 @@
+//! `etl.etl_write_numbers`: which of two writes to one document is the newer.
+//!
+//! A number is taken *before* the rows are read that are written with it. So whoever has the greater number has read later,
+//! and a request that comes late, of a worker that was taken for dead or of an attempt that was repeated, has a smaller one.
+//! No clock is asked: one that is set back would make every newer write the older one.
+
+use sqlx::PgConnection;
+
+/// Takes the next number.
+pub async fn take(connection: &mut PgConnection) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#).fetch_one(connection).await
+}
+
+/// Makes sure that all numbers from now on are greater than this one, which was found where it should not be: the database
+/// is an older copy of itself, or somebody else has written.
+pub async fn pass(connection: &mut PgConnection, number: i64) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select setval('etl.etl_write_numbers', least($1, 8796093022206)) from etl.etl_write_numbers where last_value < $1",
+        number,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(())
+}

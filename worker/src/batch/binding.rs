@@ -1,0 +1,39 @@
+//! A checkpoint says how far *one* index was written: the one of the run that moved it, by the ids of its cluster and of
+//! itself. An index may be removed and made anew, emptied, exchanged behind its alias or restored from a snapshot, and a
+//! worker may be sent to another cluster. Then the checkpoint says nothing about what is there now, and the run begins at
+//! the first row.
+
+use sqlx::PgPool;
+use vitrina_shared::store::runs::{self, OpenRun};
+
+use crate::{error::BatchError, sink::elasticsearch::IndexSink};
+
+/// What a run writes to.
+#[derive(Debug)]
+pub(super) struct Binding {
+    /// Which index it is.
+    pub target_id: String,
+    /// Whether the pipeline's checkpoint says nothing about it.
+    pub anew: bool,
+}
+
+/// Prepares the index of a run. One that goes on must find the index that it began with.
+pub(super) async fn bind(db: &PgPool, index: &IndexSink, run: &OpenRun) -> Result<Binding, BatchError> {
+    let target_id = index.prepare(run.target_id.as_deref()).await?;
+    let continues = run.started_at.is_none() && run.checkpoint_from.is_some() && !index.rebuilds();
+    let reason = match continues {
+        false => None,
+        true if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
+        true => is_emptied(db, index, run).await?.then_some("the index was emptied"),
+    };
+    if let Some(reason) = reason {
+        let (target, of) = (target_id.as_str(), run.checkpoint_of.as_deref());
+        tracing::warn!(index = target, checkpoint_of = of, reason, "the run begins at the first row");
+    }
+    Ok(Binding { target_id, anew: reason.is_some() })
+}
+
+/// Whether documents that were delivered are all gone. Where every row was refused, there were none.
+async fn is_emptied(db: &PgPool, index: &IndexSink, run: &OpenRun) -> Result<bool, BatchError> {
+    Ok(index.is_empty().await? && runs::has_delivered(&mut *db.acquire().await?, run.pipeline_id).await?)
+}

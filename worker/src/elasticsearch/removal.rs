@@ -1,0 +1,122 @@
+//! Removes what runs left behind: indexes that ended runs were building, and those that were replaced.
+//!
+//! An index is marked for removal in one step with taking away the mark that it was found with, so it can be removed only if
+//! it is still what it was taken for: one that has taken over meanwhile cannot. One that nothing leads to is not removed at
+//! all: somebody took its alias away, and it may be the only copy.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use elasticsearch::http::Method;
+use serde_json::json;
+use vitrina_shared::domain::RunId;
+
+use super::{
+    error::SinkError,
+    index::Index,
+    physical::{Mark, Physical},
+    rebuild::{add, remove},
+};
+
+impl Index {
+    /// Removes of what was found whatever runs left behind: indexes that ended runs were building, and replaced ones after
+    /// `grace`, except those to be kept. Returns the names. `live` must have been looked up after `found`, otherwise the
+    /// index of a run that has just begun would be taken for litter.
+    pub async fn sweep(
+        &self,
+        found: Vec<Physical>,
+        live: &HashSet<RunId>,
+        grace: Duration,
+    ) -> Result<Vec<String>, SinkError> {
+        let found: Vec<Physical> = found.into_iter().filter(|physical| self.is_ours(physical)).collect();
+        for restored in found.iter().filter(|physical| physical.has(&self.name) && physical.is(Mark::Replaced)) {
+            self.forget_replacement(restored).await?;
+        }
+        let ended = |physical: &&Physical| self.run_of(&physical.name).is_some_and(|run| !live.contains(&run));
+        let abandoned = found.iter().filter(|physical| physical.is_only(Mark::Building)).filter(ended);
+        let mut marked: Vec<(&str, Mark)> =
+            abandoned.map(|physical| (physical.name.as_str(), Mark::Building)).collect();
+        let replaced: Vec<&Physical> = found.iter().filter(|physical| physical.is_only(Mark::Replaced)).collect();
+        let outlived = self.outlived(&replaced, grace).await?;
+        marked.extend(outlived.into_iter().map(|name| (name, Mark::Replaced)));
+        let mut doomed: Vec<&str> = found
+            .iter()
+            .filter(|physical| physical.is_only(Mark::Doomed))
+            .map(|physical| physical.name.as_str())
+            .collect();
+        for (name, mark) in marked {
+            if self.doom(name, mark).await? {
+                doomed.push(name);
+            }
+        }
+        let mut removed = Vec::new();
+        for name in doomed {
+            if self.remove_doomed(name).await? {
+                removed.push(name.to_owned());
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Replaced indexes that nobody needs any more. The time of a replacement is noted in the index itself, by whoever
+    /// sees it first.
+    async fn outlived<'a>(&self, replaced: &[&'a Physical], grace: Duration) -> Result<Vec<&'a str>, SinkError> {
+        let mut since = Vec::new();
+        for physical in replaced {
+            let at = match physical.replaced_at() {
+                Some(at) => at,
+                None => self.note_replaced(physical).await?,
+            };
+            since.push((at, physical.name.as_str()));
+        }
+        // Run ids grow with time, and so do names: among equals the newest is kept.
+        since.sort_unstable();
+        let surplus = since.len().saturating_sub(self.options.keep_old);
+        let due = now().saturating_sub(grace.as_millis() as u64);
+        Ok(since.into_iter().take(surplus).filter(|(at, _)| *at <= due).map(|(_, name)| name).collect())
+    }
+
+    async fn note_replaced(&self, physical: &Physical) -> Result<u64, SinkError> {
+        let at = now();
+        self.write_meta(physical, Some(at)).await?;
+        Ok(at)
+    }
+
+    /// Somebody has gone back to a replaced index: it serves again.
+    async fn forget_replacement(&self, physical: &Physical) -> Result<(), SinkError> {
+        self.write_meta(physical, None).await?;
+        let marked = Mark::Replaced.of(&physical.name);
+        self.change_aliases(&[remove(&physical.name, &marked)]).await.map(|_| ())
+    }
+
+    async fn write_meta(&self, physical: &Physical, replaced_at: Option<u64>) -> Result<(), SinkError> {
+        let body = json!({"_meta": physical.meta_with(replaced_at)});
+        self.client.ask(Method::Put, &format!("/{}/_mapping", physical.name), Some(&body)).await.map(|_| ())
+    }
+
+    /// Marks an index for removal, if it still has this mark. Whether it had.
+    async fn doom(&self, physical: &str, mark: Mark) -> Result<bool, SinkError> {
+        let actions = [remove(physical, &mark.of(physical)), add(physical, &Mark::Doomed.of(physical), &json!({}))];
+        self.change_aliases(&actions).await
+    }
+
+    /// Removes an index that was marked for it, unless somebody has given it an alias since. Whether it did.
+    async fn remove_doomed(&self, physical: &str) -> Result<bool, SinkError> {
+        if !self.look_at(physical).await?.is_some_and(|doomed| doomed.is_only(Mark::Doomed)) {
+            return Ok(false);
+        }
+        let answer = self.client.send(Method::Delete, &format!("/{physical}"), None).await?;
+        if answer.is_no_index() {
+            return Ok(false);
+        }
+        answer.success()?;
+        tracing::info!(index = physical, "index removed");
+        Ok(true)
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
