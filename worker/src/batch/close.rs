@@ -18,13 +18,25 @@ use super::{
     plan::{Bound, Plan},
     pushdown::Completion,
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{environment::Environment, error::BatchError, session::Session, sink::elasticsearch::IndexSink};
 
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
-pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: bool) -> Result<Step, BatchError> {
+pub(super) async fn close(
+    env: &Environment,
+    mut connection: Session,
+    job: &HeldJob,
+    plan: &Plan,
+    wrote: bool,
+) -> Result<Step, BatchError> {
     let begun = Instant::now();
-    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    take_over(&mut connection, job, plan).await?;
+    let waiting = env.in_hand.waits(job.batch.run_id.0).begin();
+    if let Some(index) = to_take_over(&mut connection, job, plan).await? {
+        // Now Elasticsearch is waited for.
+        drop(waiting);
+        let (sink, rows) = index;
+        sink.finish(rows).await?;
+    }
+    let _waiting = env.in_hand.waits(job.batch.run_id.0).begin();
     if wrote {
         store::flush(&mut connection).await?;
     }
@@ -79,15 +91,18 @@ async fn end_at_once(
     Ok(execution::finish_at_once(connection, job, &plan.pipeline, by_clock).await?)
 }
 
-/// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat.
-async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<(), BatchError> {
-    let Some(index) = plan.index() else { return Ok(()) };
+/// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat. Returns
+/// it with the number of its rows.
+async fn to_take_over<'p>(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    plan: &'p Plan,
+) -> Result<Option<(&'p IndexSink, u64)>, BatchError> {
+    let Some(index) = plan.index() else { return Ok(None) };
     let run = runs::find(connection, job.batch.run_id).await?;
-    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(()) };
-    if runs::is_walked(connection, run.id).await? {
-        index.finish(run.rows_written.unsigned_abs()).await?;
-    }
-    Ok(())
+    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(None) };
+    let walked = runs::is_walked(connection, run.id).await?;
+    Ok(walked.then_some((index, run.rows_written.unsigned_abs())))
 }
 
 /// What a run does to its target between its last page and its end. Returns how many rows it wrote.

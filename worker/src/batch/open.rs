@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::Acquire;
+use sqlx::Connection;
 use vitrina_shared::{
     domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
@@ -13,7 +13,7 @@ use super::{
     plan::{Plan, Reviewed},
     start,
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{environment::Environment, error::BatchError, session::Session};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -23,6 +23,9 @@ pub(super) enum Opened {
         plan: Arc<Plan>,
         /// Whether none has been executed yet.
         fresh: bool,
+        /// What they are executed over. One session for all of a job: another one would cost a round trip for the question
+        /// whether it is still there, and where that is far, a new connection.
+        session: Session,
     },
     /// There is nothing to execute.
     Done(Step),
@@ -30,11 +33,12 @@ pub(super) enum Opened {
 
 /// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
 pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
-    let mut connection = env.db.acquire().await?;
-    let Some(run) = runs::open(&mut connection, job.batch.run_id).await? else {
+    let waits = env.in_hand.waits(job.batch.run_id.0);
+    let waiting = waits.begin();
+    let mut session = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
+    let Some(run) = runs::open(&mut session, job.batch.run_id).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
-    drop(connection);
     let inputs = &run.inputs;
 
     let plan = match env.plan(run.id) {
@@ -43,7 +47,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
             let reviewed = match env.review(inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&env.db, &env.describing, inputs, &env.schemas).await?;
+                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
                     env.keep_review(inputs, reviewed)
                 }
             };
@@ -52,22 +56,26 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
             plan
         }
     };
+    drop(waiting);
     if let Some(index) = plan.index() {
         index.prepare().await?;
     }
+    let _waiting = waits.begin();
     let start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&mut session, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    let mut connection = env.db.acquire().await?;
-    let step = if execution::begin_at_once(&mut connection, job, &run, &start).await? {
+    let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
     } else {
-        let mut tx = connection.begin().await?;
+        let mut tx = session.begin().await?;
         let step = execution::begin(&mut tx, job, &start).await?;
         tx.commit().await?;
         step
     };
-    Ok(if step == Step::GoesOn { Opened::Go { plan, fresh: run.started_at.is_none() } } else { Opened::Done(step) })
+    if step != Step::GoesOn {
+        return Ok(Opened::Done(step));
+    }
+    Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
 }

@@ -19,14 +19,13 @@ use super::{
     plan::{Bound, Plan, Settling},
     pushdown::Completion,
 };
-use crate::{error::BatchError, session::Sessions};
+use crate::error::BatchError;
 
 /// How long a worker waits for writers before it gives the job back.
 const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 
 /// Decides from where to where a run reads.
-pub(super) async fn find(sessions: &Sessions, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
-    let mut connection = sessions.acquire().await?;
+pub(super) async fn find(mut connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     refuse_unreachable_rows(&mut connection, run.id, plan).await?;
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;

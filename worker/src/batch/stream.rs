@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{ErrorClass, Position, transform::Transform},
@@ -23,6 +24,7 @@ use super::{
 use crate::{
     environment::Environment,
     error::BatchError,
+    in_hand::Waiting,
     sink::{
         Rejected,
         elasticsearch::{IndexSink, PageWritten},
@@ -74,14 +76,19 @@ pub(super) async fn execute(
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
+    waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
     let page = runs::next_page(connection, call.run, call.range, call.number).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let batch = Batch { stream, call, page, allowed, origin };
     match &stream.sink {
-        Sink::Postgres(merge) => batch.write_mart(env, connection, merge).await,
-        Sink::Index(index) => batch.write_index(env, connection, index, ahead).await,
+        Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
+        Sink::Index(index) => {
+            // What follows waits for Elasticsearch.
+            drop(waiting);
+            batch.write_index(env, connection, index, ahead).await
+        }
     }
 }
 
@@ -104,6 +111,7 @@ impl Batch<'_> {
         env: &Environment,
         connection: &mut PgConnection,
         merge: &Merge,
+        waiting: &Waiting,
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
@@ -113,6 +121,8 @@ impl Batch<'_> {
         let query = self.query(self.page.after.clone());
         let places = {
             let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
+            // Rows may take the worker longer than the server.
+            let rows = rows.inspect(|_| waiting.heard());
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
@@ -157,6 +167,7 @@ impl Batch<'_> {
         }
         let (end, PageWritten { changes, rejected }) = sent.finish().await?;
         self.refuse_too_many(&rejected)?;
+        let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
         let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
