@@ -38,6 +38,7 @@ create table etl.etl_pipelines (
     status             text        not null default 'IDLE',
     options            jsonb       not null default '{}',
     version            bigint      not null default 1,
+    checkpoint_epoch   bigint      not null default 0,
     created_at         timestamptz not null default now(),
     updated_at         timestamptz not null default now(),
 
@@ -60,6 +61,7 @@ create index etl_pipelines_status_idx on etl.etl_pipelines (status) where status
 comment on table etl.etl_pipelines is 'What should run: a query, a target and how to walk from one to the other';
 comment on column etl.etl_pipelines.status is 'Changed only by the lifecycle; setting RUN_REQUESTED by hand is picked up by recovery';
 comment on column etl.etl_pipelines.version is 'Grows with every change of the configuration, its tasks included; the API''s ETag';
+comment on column etl.etl_pipelines.checkpoint_epoch is 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
 
 create table etl.etl_pipeline_tasks (
     pipeline_id  uuid    not null,
@@ -93,12 +95,16 @@ create table etl.etl_runs (
     requested_by    text        not null,
     correlation_id  text        not null,
     inputs          jsonb       not null,
+    target          text        generated always as (
+                                    coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table')) stored,
+    checkpoint_epoch bigint     not null default 0,
     requested_at    timestamptz not null default now(),
     started_at      timestamptz,
     finished_at     timestamptz,
     rows_read       bigint      not null default 0,
     rows_written    bigint      not null default 0,
     rows_rejected   bigint      not null default 0,
+    rows_removed    bigint      not null default 0,
     rows_total      bigint,
     batches         bigint      not null default 0,
     attempts        integer     not null default 0,
@@ -106,6 +112,7 @@ create table etl.etl_runs (
     error_class     text,
     checkpoint_from jsonb,
     checkpoint_to   jsonb,
+    leaves          jsonb,
 
     constraint etl_runs_pkey primary key (id),
     constraint etl_runs_pipeline_fkey
@@ -124,10 +131,18 @@ create table etl.etl_runs (
 -- The database itself refuses a second unfinished run of a pipeline.
 create unique index etl_runs_one_active_idx on etl.etl_runs (pipeline_id)
     where status in ('QUEUED', 'RUNNING', 'PAUSED');
+-- And a second unfinished run on a target, whatever pipeline it belongs to: two of them would write older rows over newer
+-- ones, and a full run would remove what the other one wrote meanwhile.
+create unique index etl_runs_one_per_target_idx on etl.etl_runs (target)
+    where status in ('QUEUED', 'RUNNING', 'PAUSED');
 create index etl_runs_history_idx on etl.etl_runs (pipeline_id, requested_at desc, id desc);
 
 comment on table etl.etl_runs is 'Every attempt to run a pipeline, with what it did';
 comment on column etl.etl_runs.inputs is 'The configuration the run was requested with, for `again`';
+comment on column etl.etl_runs.target is 'What the run writes: the target of the last step, or else of the pipeline';
+comment on column etl.etl_runs.checkpoint_epoch is 'The pipeline''s epoch when the run was requested, for a repeated run that of the repeated one';
+comment on column etl.etl_runs.rows_removed is 'Rows that were removed from the target because the query does not return them any more';
+comment on column etl.etl_runs.leaves is 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
 comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';
 
 create table etl.etl_run_keys (
@@ -152,6 +167,8 @@ create table etl.etl_run_ranges (
     next_batch  bigint  not null default 0,
     job_id      text,
     finished_at timestamptz,
+    horizon     timestamptz,
+    server      text,
 
     constraint etl_run_ranges_pkey primary key (run_id, range_no),
     constraint etl_run_ranges_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
@@ -162,6 +179,8 @@ create index etl_run_ranges_job_idx on etl.etl_run_ranges (job_id);
 comment on table etl.etl_run_ranges is 'A run walks one or more key ranges; each is a chain of batches with its own position';
 comment on column etl.etl_run_ranges.after is 'The last row that was written: the values of the columns the run walks by, as text; null before the first batch';
 comment on column etl.etl_run_ranges.upper is 'The run reads rows whose first column is below this (mode incremental): above it, rows may still be committed late';
+comment on column etl.etl_run_ranges.horizon is 'The time behind `upper`, where keys come from the clock: every transaction that began before it had ended, but for those in etl_rereads';
+comment on column etl.etl_run_ranges.server is 'The server whose clock that is';
 comment on column etl.etl_run_ranges.next_batch is 'The fence: a batch may commit only by moving this from its own number to the next';
 comment on column etl.etl_run_ranges.job_id is 'The live job of the chain in apalis.jobs';
 
@@ -172,27 +191,34 @@ create table etl.etl_state (
     run_id         uuid        not null,
     batch          bigint      not null,
     updated_at     timestamptz not null default now(),
+    horizon        timestamptz,
+    server         text,
 
     constraint etl_state_pkey primary key (pipeline_id),
     constraint etl_state_pipeline_fkey
         foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
 );
 
-comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with a greater key';
+comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with that key';
+comment on column etl.etl_state.horizon is 'Where keys come from the clock: rows up to the checkpoint were complete when they were read if their transactions began before this. Rows of later ones are read again';
+comment on column etl.etl_state.server is 'The server whose clock that was: its identifier, its timeline and when it was started';
 
 create table etl.etl_rereads (
     pipeline_id uuid        not null,
+    transaction text        not null,
     from_key    timestamptz not null,
-    once_past   timestamptz not null,
+    noted_at    timestamptz not null default clock_timestamp(),
 
-    constraint etl_rereads_pkey primary key (pipeline_id),
+    constraint etl_rereads_pkey primary key (pipeline_id, transaction),
     constraint etl_rereads_pipeline_fkey
         foreign key (pipeline_id) references etl.etl_pipelines (id) on delete cascade
 );
 
 comment on table etl.etl_rereads is
-    'Keys that must be read again: the walk passed the start of a transaction that was open for long and may have written since';
-comment on column etl.etl_rereads.once_past is 'Read again once no transaction is open that began at this time or before';
+    'Keys that must be read again: the walk passed the start of a transaction that may still write, or the clock went back';
+comment on column etl.etl_rereads.transaction is
+    'The transaction that was passed, as pg_locks.virtualtransaction says it: its rows are read again once it has ended. Empty: at once';
+comment on column etl.etl_rereads.from_key is 'Its rows have this key or a greater one';
 
 create table etl.etl_transitions (
     id             bigint      generated always as identity,

@@ -4,6 +4,10 @@
 -- refuses whatever is not a select; it has its owner's rights, so no setting of the session leads to another role; and it
 -- makes itself read-only, so that no function which is called within it can write either. The statements that write marts
 -- are Vitrina's own: they execute under vitrina_mart and select from etl_page.read.
+--
+-- A function that a query calls may change its session all the same. Settings are undone with the subtransaction that the
+-- query executed in, before anything else executes. Prepared statements are not undone: a query that changed those fails
+-- (VT006), and the services close its connection.
 grant vitrina_query, vitrina_mart to current_user;
 create schema if not exists etl_page;
 create schema if not exists etl_swap authorization vitrina_mart;
@@ -27,6 +31,9 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
     set enable_seqscan = on
     set plan_cache_mode = auto
 as $$
+declare
+    prepared bigint := (select count(*) from pg_prepared_statement());
+    done boolean := false;
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -36,9 +43,19 @@ begin
         return query execute query using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
+        -- The rows stay; every setting that the query has changed is undone.
+        done := true;
+        raise exception using errcode = 'VT000', message = 'read';
     exception
-        when sqlstate 'VT000' then null;
+        when sqlstate 'VT000' then
+            if not done then
+                raise;
+            end if;
     end;
+    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
+        raise exception using errcode = 'VT006',
+            message = 'the query changed prepared statements of its session: a function that it calls executes PREPARE or DEALLOCATE';
+    end if;
 end
 $$;
 
@@ -56,15 +73,26 @@ create function etl_page.estimate(query text, after text[], upper text, page_siz
 as $$
 declare
     plan json;
+    prepared bigint := (select count(*) from pg_prepared_statement());
+    done boolean := false;
 begin
     begin
         perform set_config('transaction_read_only', 'on', true);
         execute 'explain (format json) ' || query into plan using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
+        done := true;
+        raise exception using errcode = 'VT000', message = 'planned';
     exception
-        when sqlstate 'VT000' then null;
+        when sqlstate 'VT000' then
+            if not done then
+                raise;
+            end if;
     end;
+    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
+        raise exception using errcode = 'VT006',
+            message = 'the query changed prepared statements of its session while it was planned';
+    end if;
     return plan;
 end
 $$;
@@ -76,6 +104,9 @@ create function etl_page.describe(query text)
     set search_path = pg_catalog, pg_temp
     set standard_conforming_strings = on
 as $$
+declare
+    prepared bigint := (select count(*) from pg_prepared_statement());
+    done boolean := false;
 begin
     begin
         execute 'create temporary view vitrina_judged as select * from (' || query || E'\n) as source';
@@ -94,10 +125,18 @@ begin
         left join pg_namespace n on n.oid = c.collnamespace
         where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
         -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
+        done := true;
         raise exception using errcode = 'VT005', message = 'described';
     exception
-        when sqlstate 'VT005' then null;
+        when sqlstate 'VT005' then
+            if not done then
+                raise;
+            end if;
     end;
+    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
+        raise exception using errcode = 'VT006',
+            message = 'the query changed prepared statements of its session while it was read';
+    end if;
     return next;
 end
 $$;
@@ -165,6 +204,7 @@ reset role;
 --   VT001  another worker has taken it over
 --   VT002  its run was ended
 --   VT003  its page did not get further
+-- A query that changed prepared statements of its session fails with VT006.
 create function etl.refuse_batch(code text, reason text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
@@ -254,13 +294,19 @@ begin
         finished_at = case when not page.more then now() end
     where g.run_id = batch_run and g.range_no = batch_range;
 
-    -- A page of NULL keys is before every key: there is no checkpoint yet.
+    -- A page of NULL keys is before every key: there is no checkpoint yet. A checkpoint that was forgotten after the run was
+    -- requested is not the run's any more: moving it would skip the rows that it was forgotten for.
     if run.mode = 'incremental' and page.last[1] is not null then
-        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
-        values (run.pipeline_id, page.last[1], page.last[2], batch_run, batch_number)
+        -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken. A
+        -- run during which others rested says at its end that there was none (`store::at_once`).
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
+        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
+        from etl.etl_pipelines p
+        where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
-            run_id = excluded.run_id, batch = excluded.batch, updated_at = now();
+            run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
+            horizon = excluded.horizon, server = excluded.server;
     end if;
 
     -- What follows the last batch commits right after it, and waits for the disk for both.

@@ -17,10 +17,11 @@ begin
     exception
         when data_exception or integrity_constraint_violation then
             if first >= last then
+                -- Messages are stored up to a length: the code, by which viewers are not shown the words, is never cut off.
                 insert into pg_temp.vitrina_refused (place, error)
-                values (first, format('%s (SQLSTATE %s)', sqlerrm, sqlstate));
+                values (first, format('%s (SQLSTATE %s)', left(sqlerrm, 3000), sqlstate));
                 if (select count(*) from pg_temp.vitrina_refused) > most_refused then
-                    raise exception using errcode = 'VT004', message = sqlerrm;
+                    raise exception using errcode = 'VT004', message = sqlerrm, detail = sqlstate;
                 end if;
                 return 0;
             end if;
@@ -32,7 +33,7 @@ end
 $$;
 
 comment on function etl_page.write_rows is
-    'Writes the rows at the places first to last. Raises VT004 once more rows are refused than may be';
+    'Writes the rows at the places first to last. Raises VT004 once more rows are refused than may be: with the message for the last one, and as detail its code';
 
 reset role;
 

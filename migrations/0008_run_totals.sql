@@ -52,6 +52,7 @@ create table etl.etl_run_totals (
     rows_read         bigint      not null,
     rows_written      bigint      not null,
     rows_rejected     bigint      not null,
+    rows_removed      bigint      not null default 0,
     batches           bigint      not null,
     attempts          bigint      not null,
     seconds           double precision   not null,
@@ -82,18 +83,18 @@ declare
     took double precision := extract(epoch from new.finished_at - new.started_at);
 begin
     insert into etl.etl_run_totals as t (
-        pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, batches, attempts,
+        pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, rows_removed, batches, attempts,
         seconds, durations, last_finished_at, last_requested_at, last_started_at, last_upper)
     select new.pipeline_id, new.mode, etl.sink_of(new.inputs), new.status, 1, new.rows_read, new.rows_written,
-           new.rows_rejected, new.batches, new.attempts, coalesce(took, 0), etl.count_duration(took),
+           new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), etl.count_duration(took),
            new.finished_at, new.requested_at, new.started_at,
-           case when new.mode = 'incremental'
-                then (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id) end
+           (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id)
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
         rows_read = t.rows_read + excluded.rows_read,
         rows_written = t.rows_written + excluded.rows_written,
         rows_rejected = t.rows_rejected + excluded.rows_rejected,
+        rows_removed = t.rows_removed + excluded.rows_removed,
         batches = t.batches + excluded.batches,
         attempts = t.attempts + excluded.attempts,
         seconds = t.seconds + excluded.seconds,
@@ -125,10 +126,10 @@ class as (
     group by e.pipeline_id, e.mode, e.sink, e.status, u.n
 )
 insert into etl.etl_run_totals (
-    pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, batches, attempts,
+    pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, rows_removed, batches, attempts,
     seconds, durations, last_finished_at, last_requested_at, last_started_at)
 select e.pipeline_id, e.mode, e.sink, e.status, count(*), sum(e.rows_read), sum(e.rows_written), sum(e.rows_rejected),
-       sum(e.batches), sum(e.attempts), coalesce(sum(e.took), 0),
+       sum(e.rows_removed), sum(e.batches), sum(e.attempts), coalesce(sum(e.took), 0),
        (select array_agg(c.runs order by c.n) from class c
         where (c.pipeline_id, c.mode, c.sink, c.status) = (e.pipeline_id, e.mode, e.sink, e.status)),
        max(e.finished_at), max(e.requested_at), max(e.started_at)

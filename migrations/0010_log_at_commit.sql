@@ -8,7 +8,14 @@ drop trigger etl_transitions_announce on etl.etl_transitions;
 drop function etl.log_in_commit_order();
 drop function etl.announce_transition();
 
--- With its owner's rights: for everyone else the log is append-only.
+-- Writers of the log take turns by a lock on this empty table. An advisory lock would do as well, but every account of the
+-- database can hold one.
+create table etl.etl_log_turn ();
+
+comment on table etl.etl_log_turn is 'Always empty: the transaction that appends to etl_transitions locks it until its commit';
+
+-- With its owner's rights: for everyone else the log is append-only. A trigger of another table must not get here, since
+-- comparing that table's columns may call functions of its owner.
 create function etl.log_in_commit_order() returns trigger
     language plpgsql
     security definer
@@ -17,7 +24,10 @@ as $$
 declare
     place bigint;
 begin
-    perform pg_advisory_xact_lock(hashtextextended('etl.etl_transitions', 0));
+    if tg_relid is distinct from 'etl.etl_transitions'::regclass then
+        raise exception 'etl.log_in_commit_order serves etl.etl_transitions alone' using errcode = 'insufficient_privilege';
+    end if;
+    lock table etl.etl_log_turn in share update exclusive mode;
     update etl.etl_transitions set id = default where id = new.id returning id into place;
     -- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
     perform pg_notify('vitrina_events', json_build_object('id', place, 'pipeline_id', new.pipeline_id)::text);

@@ -17,19 +17,20 @@ begin
         counts[class] := 1;
     end if;
     insert into etl.etl_run_totals as t (
-        pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, batches, attempts,
+        pipeline_id, mode, sink, status, runs, rows_read, rows_written, rows_rejected, rows_removed, batches, attempts,
         seconds, durations, last_finished_at, last_requested_at, last_started_at, last_upper)
     values (
         new.pipeline_id, new.mode, etl.sink_of(new.inputs), new.status, 1, new.rows_read, new.rows_written,
-        new.rows_rejected, new.batches, new.attempts, coalesce(took, 0), counts,
+        new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), counts,
         new.finished_at, new.requested_at, new.started_at,
-        case when new.mode = 'incremental'
-             then (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id) end)
+        -- A full run of an incremental pipeline has a bound too: up to it everything was settled when it began.
+        (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id))
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
         rows_read = t.rows_read + excluded.rows_read,
         rows_written = t.rows_written + excluded.rows_written,
         rows_rejected = t.rows_rejected + excluded.rows_rejected,
+        rows_removed = t.rows_removed + excluded.rows_removed,
         batches = t.batches + excluded.batches,
         attempts = t.attempts + excluded.attempts,
         seconds = t.seconds + excluded.seconds,

@@ -1,12 +1,130 @@
 -- Whose rows may still become visible: asked when a run begins, when it ends, and by the gauge of the horizon's lag.
 
-create view etl.other_transactions as
-select a.xact_start, a.backend_xid is not null as has_written
+create view etl.other_sessions as
+select a.pid, a.xact_start, a.backend_xid is not null as has_written, a.state_change,
+       -- Without pg_read_all_stats, or where a session does not track what it does, its transactions have no start.
+       a.xact_start is null
+           and (a.query = '<insufficient privilege>' or a.state = 'disabled'
+                or a.state is null and current_setting('track_activities') = 'off') as is_hidden
 from pg_stat_activity a
-where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null
-  and a.backend_type in ('client backend', 'background worker')
+where a.datname = current_database() and a.pid <> pg_backend_pid()
+  -- Background workers are called by what they do (`pg_cron`, for instance). These two write no rows of their own: what a
+  -- parallel worker does is its leader's.
+  and a.backend_type is distinct from 'autovacuum worker' and a.backend_type is distinct from 'parallel worker'
   and not (a.application_name ~ '^vitrina-(worker|api)' and a.usename = session_user);
 
-comment on view etl.other_transactions is
-    'Transactions of this database that are open now and may write to a source; Vitrina''s own never do';
-comment on column etl.other_transactions.has_written is 'Without an id it has only read so far';
+comment on view etl.other_sessions is
+    'Sessions of this database that may write to a source; Vitrina''s own never do';
+comment on column etl.other_sessions.has_written is 'Without an id its transaction has only read so far';
+comment on column etl.other_sessions.is_hidden is 'Whether nobody can see since when it has a transaction, if it has one';
+
+create view etl.other_transactions as
+select o.pid, o.xact_start, o.has_written
+from etl.other_sessions o
+where o.xact_start is not null;
+
+comment on view etl.other_transactions is 'Transactions of such sessions that are open now';
+
+-- A function of its own: a test can turn this clock back, and no other.
+create function etl.clock() returns timestamptz
+    language sql
+    volatile
+    set search_path = pg_catalog, pg_temp
+as 'select clock_timestamp()';
+
+comment on function etl.clock is 'The clock that keys come from';
+
+create function etl.this_server() returns text
+    language sql
+    volatile
+    set search_path = pg_catalog, pg_temp
+as $$
+    select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),
+                     to_char(pg_postmaster_start_time() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00'))
+    from pg_control_system() c
+$$;
+
+comment on function etl.this_server is 'The server: its identifier, its timeline and when it was started';
+
+create function etl.read_horizon(beginning_run uuid, patience interval)
+    returns table (
+        clock timestamptz,
+        upper timestamptz,
+        checkpoint_key text,
+        horizon timestamptz,
+        server text,
+        this_server text,
+        passed text[],
+        passed_from timestamptz[],
+        unseen text[],
+        unseen_from timestamptz,
+        due text[],
+        due_from timestamptz
+    )
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    run record;
+    pids integer[];
+    starts timestamptz[];
+    hidden integer[];
+    owed_from timestamptz;
+begin
+    clock := etl.clock();
+    this_server := etl.this_server();
+    select r.pipeline_id, r.requested_at, s.checkpoint_key, s.horizon, s.server into run
+    from etl.etl_runs r
+    left join etl.etl_state s on s.pipeline_id = r.pipeline_id
+    where r.id = beginning_run;
+    checkpoint_key := run.checkpoint_key;
+    horizon := run.horizon;
+    server := run.server;
+
+    -- The order matters: a transaction that is prepared meanwhile is in pg_prepared_xacts before it leaves pg_stat_activity.
+    with other as materialized (
+        select o.*, not o.has_written and o.xact_start < clock - patience as is_passed from etl.other_sessions o
+    )
+    select least(run.requested_at, clock, min(o.xact_start) filter (where not o.is_passed)),
+           array_agg(o.pid) filter (where o.is_passed or o.xact_start < run.horizon),
+           array_agg(o.xact_start) filter (where o.is_passed or o.xact_start < run.horizon),
+           array_agg(o.pid) filter (where o.is_hidden)
+    into upper, pids, starts, hidden
+    from other o;
+
+    if pids is not null then
+        select array_agg(l.virtualtransaction), array_agg(c.started) into passed, passed_from
+        from unnest(pids, starts) as c (pid, started)
+        join pg_locks l on l.pid = c.pid and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
+        where c.started < greatest(upper, horizon)
+          and not exists (select from etl.etl_rereads w
+                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
+    end if;
+
+    select min(w.from_key) into owed_from from etl.etl_rereads w where w.pipeline_id = run.pipeline_id;
+    if hidden is not null or exists (select from pg_prepared_xacts p where p.database = current_database()) then
+        select array_agg(distinct l.virtualtransaction) into unseen
+        from pg_locks l
+        where (l.pid = any (hidden) and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
+               or l.pid is null and l.locktype = 'transactionid'
+                  and l.transactionid in (select p.transaction from pg_prepared_xacts p where p.database = current_database()))
+          and not exists (select from etl.etl_rereads w
+                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
+        -- It began after the last bound was taken, or it was seen then: a reader that was passed may have been prepared.
+        unseen_from := case when horizon is null then '1000-01-01 00:00+00' else least(horizon, owed_from) end;
+    end if;
+
+    if owed_from is not null then
+        select array_agg(w.transaction), min(w.from_key) into due, due_from
+        from etl.etl_rereads w
+        where w.pipeline_id = run.pipeline_id
+          and (w.noted_at < pg_postmaster_start_time()
+               or not exists (select from pg_locks l where l.virtualtransaction = w.transaction));
+    end if;
+    return next;
+end
+$$;
+
+comment on function etl.read_horizon is
+    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, and `due_from` the smallest of their starts';

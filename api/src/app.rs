@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use salvo::Depot;
 use sqlx::PgPool;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::{
@@ -16,7 +16,7 @@ use vitrina_shared::{
     store::reports::REPORTS_CHANNEL,
 };
 
-use crate::{deployment::Deployment, problem::ApiError, turns::Turns};
+use crate::{deployment::Deployment, problem::ApiError, streams::Streams, turns::Turns};
 
 /// Queries described at once.
 const DESCRIBING_CONNECTIONS: u32 = 4;
@@ -46,7 +46,7 @@ pub struct App {
     /// Reports that ended; none where some may have been missed.
     pub report_ends: broadcast::Sender<Option<Uuid>>,
     /// Room for event streams.
-    pub streams: Arc<Semaphore>,
+    pub streams: Streams,
     /// What the database says of the whole deployment.
     pub deployment: Deployment,
     /// Cancelled when the process stops: long answers end.
@@ -74,7 +74,7 @@ impl App {
             wakeups,
             progress,
             report_ends,
-            streams: Arc::new(Semaphore::new(config.max_event_streams)),
+            streams: Streams::new(config.max_event_streams, !config.tokens.is_empty()),
             deployment: Deployment::default(),
             config,
             stop,

@@ -14,6 +14,7 @@ mod router;
 mod routes;
 mod server;
 mod service;
+mod streams;
 mod turns;
 mod views;
 

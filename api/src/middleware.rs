@@ -6,6 +6,6 @@ mod request_context;
 mod roles;
 
 pub use limits::{InFlight, Timeout};
-pub use local_only::LocalOnly;
+pub use local_only::{LocalOnly, check as check_local};
 pub use request_context::{RequestContext, RequestId};
 pub use roles::{Actor, Requires};

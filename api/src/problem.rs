@@ -54,8 +54,8 @@ pub enum ApiError {
     Unauthorized,
     #[error("send `Authorization: Bearer <token>` with the token of VITRINA_METRICS_TOKEN")]
     MetricsUnauthorized,
-    #[error("{0}; or set VITRINA_TOKENS, and send a token")]
-    Foreign(ForeignRequest),
+    #[error("{0}; or set {1}, and send a token")]
+    Foreign(ForeignRequest, &'static str),
     #[error("token `{name}` has the role {has}; this needs {needs}")]
     Forbidden { name: Arc<str>, has: &'static str, needs: &'static str },
     #[error("{0}")]
@@ -126,7 +126,7 @@ impl ApiError {
             Self::Unauthorized | Self::MetricsUnauthorized => {
                 (StatusCode::UNAUTHORIZED, "unauthorized", "A token is needed")
             }
-            Self::Foreign(_) => (StatusCode::FORBIDDEN, "foreign", "Without tokens only this machine is answered"),
+            Self::Foreign(..) => (StatusCode::FORBIDDEN, "foreign", "Without tokens only this machine is answered"),
             Self::Forbidden { .. } => (StatusCode::FORBIDDEN, "forbidden", "The token's role is not enough"),
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "not-found", "There is no such thing"),
             Self::IllegalState(_) => (StatusCode::CONFLICT, "illegal-state", "Not in this state"),
@@ -240,9 +240,13 @@ impl From<LifecycleError> for ApiError {
     fn from(error: LifecycleError) -> Self {
         match error {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::NotFound(error.to_string()),
-            LifecycleError::Disabled(_) | LifecycleError::WalksOtherwise { .. } | LifecycleError::Illegal { .. } => {
-                Self::IllegalState(error.to_string())
-            }
+            LifecycleError::Disabled(_)
+            | LifecycleError::WalksOtherwise { .. }
+            | LifecycleError::ChangedSince { .. }
+            | LifecycleError::TargetBusy { .. }
+            | LifecycleError::SharedTarget { .. }
+            | LifecycleError::AnotherRun { .. }
+            | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
             LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
             LifecycleError::Enqueue(error) => Self::internal(error),
         }

@@ -71,7 +71,10 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
         .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
         .push(Router::with_path("runs/{id}/again").post(runs::again));
-    let allow = Router::new().hoop(Requires(Admin)).push(Router::with_path("targets").post(targets::create));
+    let allow = Router::new()
+        .hoop(Requires(Admin))
+        .push(Router::with_path("targets").post(targets::create))
+        .push(Router::with_path("targets/{t}").delete(targets::delete));
     Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 

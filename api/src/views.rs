@@ -2,6 +2,7 @@
 
 mod dead_letter;
 mod input;
+mod max_removed;
 mod one_of;
 mod pipeline;
 mod report;
@@ -19,6 +20,7 @@ use vitrina_shared::domain::Status;
 
 pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
+pub use max_removed::MaxRemovedValue;
 pub use one_of::OneOf;
 pub use pipeline::{
     AllowedTargetView, CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView,

@@ -99,8 +99,8 @@ A file:
     /// List live workers
     #[command(after_help = "Example:\n  vitrina workers")]
     Workers(workers::Options),
-    /// List what pipelines may write
-    #[command(after_help = "Example:\n  vitrina targets")]
+    /// List what pipelines may write, or take one off the list
+    #[command(after_help = "Examples:\n  vitrina targets\n  vitrina targets --remove analytics.film_titles")]
     Targets(targets::Options),
 
     /// Run a pipeline, or resume a paused one
@@ -109,6 +109,7 @@ A file:
     /// waiting and leaves the run alone.
     #[command(after_help = "Examples:
   vitrina run film_dim --wait
+  vitrina run film_dim --full --wait           read everything, and remove what is gone from the source
   vitrina run film_dim --idempotency-key nightly-$(date +%F)")]
     Run(run::Options),
     /// Pause a pipeline after its current batch

@@ -23,6 +23,15 @@ use request::{Request, segment};
 /// How many items a page of a list has.
 const PAGE: usize = 200;
 
+/// What kind of run is asked for, if it is not the pipeline's usual one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunKind {
+    /// Reads everything and removes what is gone.
+    pub full: bool,
+    /// May remove more than `max_removed` allows.
+    pub allow_removal: bool,
+}
+
 /// Talks to one API.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -97,8 +106,12 @@ impl Client {
     }
 
     /// Requests a run of a pipeline.
-    pub async fn request_run(&self, name: &str, key: Option<&str>) -> Result<RequestedRun, ClientError> {
-        let mut request = Request::post(&format!("pipelines/{}/run", segment(name)));
+    pub async fn request_run(&self, name: &str, key: Option<&str>, kind: RunKind) -> Result<RequestedRun, ClientError> {
+        let wanted = [("full", kind.full), ("allow_removal", kind.allow_removal)];
+        let wanted: Vec<_> =
+            wanted.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| format!("{name}=true")).collect();
+        let query = if wanted.is_empty() { String::new() } else { format!("?{}", wanted.join("&")) };
+        let mut request = Request::post(&format!("pipelines/{}/run{query}", segment(name)));
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key.to_owned());
         }
@@ -123,6 +136,11 @@ impl Client {
     /// Allows a target, or finds out whether that could be done.
     pub async fn allow_target(&self, target: &Value, dry_run: bool) -> Result<Value, ClientError> {
         self.post(if dry_run { "targets?dry_run=true" } else { "targets" }, Some(target)).await
+    }
+
+    /// Takes a target off the whitelist.
+    pub async fn forget_target(&self, target: &str) -> Result<(), ClientError> {
+        self.answer(Request::delete(&format!("targets/{}", segment(target)))).await.map(|_| ())
     }
 
     /// The workers that are alive.

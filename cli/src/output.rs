@@ -1,7 +1,7 @@
 //! What is shown: text for people, JSON for programs.
 //!
 //! Colours are written always and taken out again by `anstream` where nobody would see them: in a pipe, with `NO_COLOR`,
-//! on a dumb terminal.
+//! on a dumb terminal. Whatever else would steer a terminal is taken out here, wherever the text came from.
 
 mod quiet_keys;
 mod style;
@@ -12,10 +12,11 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 pub use quiet_keys::QuietKeys;
-pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, counted, duration, paint, printable, status, thousands, time};
+pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, counted, duration, paint, status, thousands, time};
 pub use table::{Cell, Table};
 
-use vitrina_shared::process::Failure;
+pub use vitrina_shared::process::printable;
+use vitrina_shared::process::{Failure, steers_a_terminal};
 
 /// How to show what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
@@ -50,20 +51,39 @@ pub fn line(text: impl AsRef<str>) {
 
 /// Prints a line, and tells whether anybody still reads.
 pub fn try_line(text: impl AsRef<str>) -> io::Result<()> {
+    write_line(&style::clean(text.as_ref()))
+}
+
+fn write_line(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", text.as_ref().trim_end_matches('\n'))?;
+    writeln!(out, "{}", text.trim_end_matches('\n'))?;
     out.flush()
 }
 
 /// Says something beside the result, on standard error.
 pub fn note(text: impl AsRef<str>) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", text.as_ref());
+    let _ = writeln!(anstream::stderr().lock(), "{}", style::clean(text.as_ref()));
 }
 
 /// Prints JSON: on lines for eyes, on one line for programs.
 pub fn json(value: &Value) {
     let text = if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() };
-    line(text);
+    let _ = write_line(&escaped(&text));
+}
+
+/// JSON in which nothing steers a terminal. The values stay what they are: such characters stand in strings only, and what
+/// JSON does not escape by itself it may.
+pub fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if steers_a_terminal(c) {
+            // None of them needs two.
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// Whether both streams are seen by a person.

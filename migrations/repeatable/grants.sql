@@ -72,6 +72,18 @@ alter default privileges in schema analytics grant select, insert, update, delet
 -- from owners too: what executes under a role cannot call further functions with its rights.
 revoke execute on all functions in schema etl, etl_page from public, vitrina_query, vitrina_mart;
 grant execute on all functions in schema etl to vitrina_app;
+-- A trigger fires without that right. With it, an account could attach the function to a table of its own.
+do $$
+declare
+    fired record;
+begin
+    for fired in select p.oid::regprocedure as signature from pg_proc p
+        where p.pronamespace in ('etl'::regnamespace, 'etl_page'::regnamespace) and p.prorettype = 'trigger'::regtype
+    loop
+        execute format('revoke execute on function %s from vitrina_app', fired.signature);
+    end loop;
+end
+$$;
 grant execute on function
     etl_page.read, etl_page.describe, etl_page.estimate, etl_page.run, etl_page.create_gathering, etl_page.drop_gathering,
     etl_page.mart_ddl, etl_page.create_mart
@@ -84,7 +96,8 @@ grant select, insert, update, delete on all tables in schema etl to vitrina_app;
 grant usage on all sequences in schema etl to vitrina_app;
 -- The log is append-only for the services too, and what was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
-revoke insert, update, delete on etl._sqlx_migrations, etl.other_transactions from vitrina_app;
+revoke insert, update, delete on etl._sqlx_migrations, etl.other_sessions, etl.other_transactions from vitrina_app;
+revoke all on etl.etl_log_turn from vitrina_app;
 
 grant usage on schema apalis to vitrina_app;
 grant select, insert, update, delete on apalis.jobs, apalis.workers to vitrina_app;

@@ -28,7 +28,7 @@ mod worker;
 
 pub use api::ApiConfig;
 pub use database::{DatabaseConfig, DatabaseUrl, DatabaseUrlError, OptionalDatabaseConfig};
-pub use dotenv::{DotenvError, load_dotenv};
+pub use dotenv::{DotenvError, is_from_dotenv, load_dotenv};
 pub use elasticsearch::{Credentials, ElasticsearchConfig, ElasticsearchUrl, ElasticsearchUrlError};
 pub use env::{ConfigErrors, Env, FromEnv, Problem};
 pub use log::{LogConfig, LogFormat};

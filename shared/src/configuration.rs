@@ -3,11 +3,13 @@
 //! A draft arrives here validated (see [`crate::validation`]). Validation asks the server and takes time, so it holds
 //! no lock; the version tells whether the pipeline changed meanwhile.
 
+mod sharing;
 mod targets;
 
 use sqlx::{Connection, PgPool};
 
-pub use targets::{AllowError, Allowed, WantedTarget, allow_target, try_target};
+pub use sharing::sharing_problem;
+pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, allow_target, forget_target, try_target};
 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},
@@ -107,6 +109,9 @@ pub async fn change(
     let outdated = checkpoint == OnCheckpoint::Forget || !current.draft.shares_checkpoint(draft);
     if outdated && state::find(&mut tx, id).await?.is_some() {
         lifecycle::forget_checkpoint(&mut tx, &changed, OUTDATED, cause).await?;
+    } else if outdated {
+        // What earlier runs would leave is outdated too.
+        state::forget(&mut tx, id).await?;
     }
     let changed = read_back(&mut tx, id).await?;
     tx.commit().await?;

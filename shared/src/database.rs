@@ -5,7 +5,7 @@ mod silence;
 use std::time::Duration;
 
 use sqlx::{
-    ConnectOptions, PgPool,
+    ConnectOptions, Connection, PgConnection, PgPool, Row,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -20,9 +20,17 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// when it has grown, and is as good for the next key as for this one.
 pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
 
-/// What makes a session that executed a user's query new again. The query cannot have changed its role.
+/// What ends a transaction that was left open, without a warning where there is none.
+///
+/// The driver rolls a transaction back when its owner is dropped, but not while `begin` is under way: the answer finds nobody,
+/// and the next user of the connection would write into a transaction that is never committed.
+const END_TRANSACTION: &str = "begin; rollback";
+
+/// What makes a session that executed a user's query new again. The query cannot have changed its role. Prepared statements
+/// stay, so the last statement counts them: those that the driver made, and those that were made in SQL.
 const RENEW: &str =
-    "close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all";
+    "begin; rollback; close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all;
+    select count(*) filter (where not from_sql), count(*) filter (where from_sql) from pg_prepared_statement()";
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
@@ -31,14 +39,14 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 
 /// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    let options = Silence::default().bounds(options(config), None);
+    let options = Silence::default().bounds(options(config), |connection| Box::pin(end_transaction(connection)));
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
 /// Such a pool for sessions that execute users' queries: whatever one of them has left in its session is gone before the
 /// session is used again.
 pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    let options = Silence::default().bounds(options(config), Some(RENEW));
+    let options = Silence::default().bounds(options(config), |connection| Box::pin(renew(connection)));
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
@@ -46,9 +54,24 @@ pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[
 pub fn watched_pool(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> (PgPool, Watch) {
     let silence = Silence::default();
     // A connection that is closed for its age would not be counted as returned.
-    let options = silence.bounds(options(config).max_lifetime(None), None);
+    let options = options(config).max_lifetime(None);
+    let options = silence.bounds(options, |connection| Box::pin(end_transaction(connection)));
     let session = session(config.url.connect_options(), application).options(settings.concat());
     (options.connect_lazy_with(session), silence.watch())
+}
+
+async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::raw_sql(END_TRANSACTION).execute(connection).await?;
+    Ok(true)
+}
+
+/// Renews a session. One whose prepared statements are not those that the driver made is closed instead: executing them would
+/// execute what a user's query has put in their place.
+async fn renew(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    let results = sqlx::raw_sql(RENEW).fetch_all(&mut *connection).await?;
+    let Some(statements) = results.last() else { return Ok(false) };
+    let (drivers, others): (i64, i64) = (statements.try_get(0)?, statements.try_get(1)?);
+    Ok(others == 0 && usize::try_from(drivers).is_ok_and(|drivers| drivers >= connection.cached_statements_size()))
 }
 
 fn options(config: &DatabaseConfig) -> PgPoolOptions {

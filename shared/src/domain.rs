@@ -2,12 +2,14 @@
 
 pub mod bounds;
 pub mod checkpoint;
+pub mod clock_key;
 pub mod error_class;
 mod ids;
 pub mod index_options;
 mod names;
 pub mod pipeline;
 mod quoted_values;
+pub mod removal;
 pub mod report;
 pub mod run;
 mod source_column;
@@ -22,8 +24,9 @@ pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
 pub use pipeline::{
-    FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
+    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
 };
+pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};
 pub use source_column::SourceColumn;

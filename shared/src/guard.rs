@@ -34,7 +34,7 @@ pub use describe::judge_alone;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
-pub use judged::check_arriving;
+pub use judged::{check_arriving, check_types};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 
@@ -57,6 +57,11 @@ impl SourceSchemas {
     pub fn allows(&self, schema: &str) -> bool {
         let system = schema.starts_with("pg_") || schema == "information_schema";
         !system && self.0.iter().any(|name| name == schema)
+    }
+
+    /// Their names, for a look into the catalog.
+    fn names(&self) -> &[String] {
+        &self.0
     }
 
     fn example(&self) -> &str {
@@ -132,6 +137,14 @@ pub enum Refusal {
     ForbiddenFunction { function: FunctionName },
     #[error("the type {name} names objects of the server, which a query has no use for; leave it out, or cast to text")]
     ForbiddenType { name: String },
+    #[error("the type {name} is out of reach: queries use PostgreSQL's own types and those that {schemas} use")]
+    ForeignType { name: String, schemas: SourceSchemas },
+    #[error(
+        "the type {name} belongs to neither a superuser nor the database's owner, and its checks and casts would execute \
+         with the rights to write marts: cast the column in the query to a type of PostgreSQL's own, or give the mart's \
+         column one"
+    )]
+    ForeignValueType { name: String },
     #[error(
         "the role vitrina_query cannot read {name}: run `vitrina migrate` again, or grant select on {name} to vitrina_query"
     )]

@@ -38,7 +38,12 @@ pub struct Provenance<'a> {
     pub site: Vec<&'a [u8]>,
 }
 
-impl Provenance<'_> {
+impl<'a> Provenance<'a> {
+    /// Gathers what a request says; `values` returns all values of a header.
+    pub fn of(authority: Option<&'a str>, values: impl Fn(&'static str) -> Vec<&'a [u8]>) -> Self {
+        Self { authority, host: values("host"), origin: values("origin"), site: values("sec-fetch-site") }
+    }
+
     /// Refuses what a browser sent for another website.
     pub fn check(&self) -> Result<(), ForeignRequest> {
         let [host] = self.host[..] else { return Err(ForeignRequest::Host) };

@@ -32,6 +32,7 @@ pub const ROWS_READ: &str = "vitrina_rows_read_total";
 pub const ROWS_WRITTEN: &str = "vitrina_rows_written_total";
 /// Rows that were set aside, by pipeline.
 pub const ROWS_REJECTED: &str = "vitrina_rows_rejected_total";
+pub const ROWS_REMOVED: &str = "vitrina_rows_removed_total";
 /// Batches, by pipeline and result.
 pub const BATCHES: &str = "vitrina_batches_total";
 /// How long batches took, by pipeline.
@@ -62,6 +63,12 @@ pub const PIPELINE_STATUS: &str = "vitrina_pipeline_status";
 pub const CHECKPOINT_LAG: &str = "vitrina_checkpoint_lag_seconds";
 /// How far the safe horizon is behind the clock, by pipeline.
 pub const HORIZON_LAG: &str = "vitrina_horizon_lag_seconds";
+/// Transactions whose rows will be read again, by pipeline.
+pub const REREADS: &str = "vitrina_rereads";
+/// How old the keys are that will be read again, by pipeline.
+pub const REREAD_AGE: &str = "vitrina_reread_age_seconds";
+/// How often the database's clock went back.
+pub const CLOCK_STEPS: &str = "vitrina_clock_steps_total";
 /// When the last run began, by pipeline.
 pub const LAST_START: &str = "vitrina_last_run_start_timestamp_seconds";
 /// When the last run with that status ended, by pipeline and status.

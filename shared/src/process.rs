@@ -36,8 +36,30 @@ pub fn report(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", printable(&error.to_string()));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Text from elsewhere without characters that would steer the terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether a terminal does something else with a character than show it: controls, and what turns the direction of writing.
+/// New lines and tabs are shown.
+pub fn steers_a_terminal(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\tc\nd\re\u{9b}f\u{202e}"), "a\u{fffd}[2Jb\tc\nd\u{fffd}e\u{fffd}f\u{fffd}");
     }
 }

@@ -14,6 +14,7 @@ pub mod queue;
 pub mod reports;
 pub mod runs;
 pub mod server;
+pub mod sources;
 pub mod state;
 pub mod swaps;
 pub mod targets;

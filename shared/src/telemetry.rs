@@ -5,6 +5,7 @@
 //! like any other.
 
 mod json;
+mod lines;
 mod panics;
 mod rotation;
 mod traces;
@@ -14,9 +15,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracing::Subscriber;
-use tracing_subscriber::field::RecordFields;
-use tracing_subscriber::fmt::FormatFields;
-use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -24,6 +22,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::config::{LogConfig, LogFormat};
 use json::JsonLines;
+use lines::Fields;
 use rotation::RotatingFile;
 use traces::Traces;
 
@@ -119,9 +118,10 @@ type Layers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
 fn text(file: Option<Arc<RotatingFile>>) -> Layers {
     let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let console = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(coloured);
+    let console = console.fmt_fields(Fields::<false>);
     let file = file.map(|file| {
         let layer = tracing_subscriber::fmt::layer().with_writer(file).with_ansi(false);
-        layer.fmt_fields(UncolouredFields(DefaultFields::new())).boxed()
+        layer.fmt_fields(Fields::<true>).boxed()
     });
     std::iter::once(console.boxed()).chain(file).collect()
 }
@@ -130,15 +130,6 @@ fn json(file: Option<Arc<RotatingFile>>) -> Layers {
     let file = file.map(BoxMakeWriter::new);
     let outputs = std::iter::once(BoxMakeWriter::new(io::stderr)).chain(file).collect();
     vec![JsonLines::new(outputs).boxed()]
-}
-
-/// A type of its own for the file: layers with the same one share formatted fields, and with them the console's colours.
-struct UncolouredFields(DefaultFields);
-
-impl<'writer> FormatFields<'writer> for UncolouredFields {
-    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> std::fmt::Result {
-        self.0.format_fields(writer, fields)
-    }
 }
 
 impl Drop for TelemetryGuard {
@@ -180,6 +171,25 @@ mod tests {
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.ends_with("batch closed rows_read=7")), "{text}");
         assert!(text.contains("batch{pipeline=\"films\"}") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn nothing_that_is_logged_as_text_makes_a_line_of_its_own_or_steers_a_terminal() {
+        let path = std::env::temp_dir().join(format!("vitrina-log-forged-{}", std::process::id()));
+        let config = LogConfig { format: LogFormat::Text, file: Some(path.clone()), ..LogConfig::default() };
+        let file = open_file(&config).expect("a file in the temporary directory");
+        let subscriber = Log::new(&config, file).expect("a good filter").subscriber();
+        let forged = "a\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J\u{2028}";
+        tracing::subscriber::with_default(subscriber, || {
+            let span = info_span!("batch", pipeline = %forged, later = tracing::field::Empty).entered();
+            span.record("later", tracing::field::display(forged));
+            info!(error = %forged, quoted = forged, "{forged}");
+        });
+        let text = std::fs::read_to_string(&path).expect("the log");
+        std::fs::remove_file(path).expect("the file goes");
+        assert_eq!(text.matches("ERROR forged").count(), 5, "{text}");
+        assert_eq!(text.matches(|c: char| c.is_control() || c == '\u{2028}').count(), 1, "{text:?}");
+        assert!(text.ends_with('\n') && text.contains(r"a\n2026"), "{text:?}");
     }
 
     #[test]

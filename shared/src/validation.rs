@@ -4,6 +4,7 @@
 
 mod creation;
 mod index;
+mod late;
 mod plan;
 mod query;
 mod target;
@@ -14,7 +15,7 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{PipelineDraft, Problem, SourceColumn, TargetName},
-    guard::{Describing, GuardError, SourceQuery, SourceSchemas},
+    guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::targets,
 };
 
@@ -28,6 +29,8 @@ pub struct Review {
     pub problems: Vec<Problem>,
     /// The reader's query, where it passed the guard.
     pub reader: Option<Reader>,
+    /// Whether the server did not answer in time, so that the same draft may pass later.
+    pub timed_out: bool,
 }
 
 /// A reader's query that passed the guard.
@@ -39,6 +42,8 @@ pub struct Reader {
     pub columns: Vec<SourceColumn>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
+    /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
+    pub origins: Vec<(u32, i16)>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
@@ -73,7 +78,7 @@ pub async fn review_over(
     problems.extend(unlisted(&mut connection, draft).await?);
     let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
         problems.extend(target::alone(&mut connection, draft).await?);
-        return Ok(Review { problems, reader: None });
+        return Ok(Review { problems, reader: None, timed_out: false });
     };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
@@ -84,13 +89,15 @@ pub async fn review_over(
             }
             problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
             problems.extend(query::key_problems(draft, &reader.columns));
+            problems.extend(late::problems(&mut connection, draft, &reader, field).await?);
             problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
-            Ok(Review { problems, reader: Some(reader) })
+            Ok(Review { problems, reader: Some(reader), timed_out: false })
         }
         Err(GuardError::Refused(refusal)) => {
             problems.push(Problem::new(field, refusal.to_string()));
             problems.extend(target::alone(&mut connection, draft).await?);
-            Ok(Review { problems, reader: None })
+            let timed_out = matches!(refusal, Refusal::NotDescribed { .. });
+            Ok(Review { problems, reader: None, timed_out })
         }
         Err(GuardError::Database(error)) => Err(error),
     }

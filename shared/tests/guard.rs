@@ -2,15 +2,17 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use vitrina_shared::config::DatabaseConfig;
 use vitrina_shared::database;
-use vitrina_shared::domain::SourceColumn;
+use vitrina_shared::domain::{PipelineDraft, SourceColumn};
 use vitrina_shared::guard::{
     self, Describing, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal,
     SourceQuery, SourceSchemas,
 };
 use vitrina_shared::testing::TestDatabase;
+use vitrina_shared::validation;
 
 /// Texts that layer 1 refuses, each with a telling part of the reason.
 const UNREADABLE: &[(&str, &str)] = &[
@@ -739,6 +741,74 @@ async fn a_session_that_executed_a_query_is_new_when_it_is_used_again() {
     }
     let after: String = sqlx::query_scalar(state).fetch_one(&pool).await.unwrap();
     assert_eq!(before, after);
+}
+
+/// Stops or continues the process of a session.
+fn signal(signal: &str, backend: i32) {
+    let sent = std::process::Command::new("kill").args([signal, &backend.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// The process of a pool's only session, which is idle again.
+async fn backend(pool: &PgPool) -> i32 {
+    let backend = sqlx::query_scalar("select pg_backend_pid()").fetch_one(pool).await.unwrap();
+    while pool.num_idle() == 0 {
+        tokio::task::yield_now().await;
+    }
+    backend
+}
+
+/// A client hangs up while `begin` is under way. What the connection's next user writes must be committed.
+#[tokio::test]
+async fn a_transaction_whose_begin_was_given_up_does_not_swallow_what_follows() {
+    let db = cinema().await;
+    sqlx::raw_sql("create table public.written (n int); grant insert on public.written to vitrina_app")
+        .execute(db.admin())
+        .await
+        .unwrap();
+    let config = DatabaseConfig { url: db.url().parse().unwrap(), max_connections: 1 };
+    for pool in [database::pool(&config, "vitrina-test"), database::pool_for_queries(&config, "vitrina-test", &[])] {
+        let frozen = backend(&pool).await;
+        signal("-STOP", frozen);
+        let given_up = tokio::time::timeout(std::time::Duration::from_millis(200), pool.begin()).await;
+        signal("-CONT", frozen);
+        assert!(given_up.is_err(), "`begin` was answered by a session that stood still");
+        drop(given_up);
+        sqlx::query("insert into public.written values (1)").execute(&pool).await.unwrap();
+        let committed: i64 =
+            sqlx::query_scalar("with gone as (delete from public.written returning 1) select count(*) from gone")
+                .fetch_one(db.admin())
+                .await
+                .unwrap();
+        assert_eq!(committed, 1);
+    }
+}
+
+/// The server stood still: the same query may be described a moment later.
+#[tokio::test]
+async fn a_draft_that_was_not_described_in_time_is_not_wrong_for_good() {
+    let db = cinema().await;
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .test_before_acquire(false)
+        .connect_with(db.connect_options())
+        .await
+        .unwrap();
+    let describing = Describing::new(pool.clone());
+    let query = "select id as genre_id, name, description, modified from content.genre";
+    let draft: PipelineDraft = serde_json::from_value(serde_json::json!({
+        "name": "genres", "description": "", "kind": "SQL", "mode": "full", "source_query": query, "target_table": "analytics.genre_dim",
+        "batch_size": 10, "enabled": true, "options": {}, "tasks": [], "incremental_key": null, "incremental_id_key": null,
+    }))
+    .unwrap();
+    let frozen = backend(&pool).await;
+    signal("-STOP", frozen);
+    let review = validation::review(db.pool(), &describing, &draft, &schemas()).await;
+    signal("-CONT", frozen);
+    let review = review.unwrap();
+    assert!(review.timed_out && !review.problems.is_empty(), "{:?}", review.problems);
+    let again = validation::review(db.pool(), &describing, &draft, &schemas()).await.unwrap();
+    assert!(!again.timed_out);
 }
 
 /// Folding its constants looks at no interrupt, so it is left to the run, which can be cancelled.

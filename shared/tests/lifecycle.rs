@@ -716,7 +716,12 @@ async fn the_log_is_seen_in_commit_order_by_a_reader_that_resumes_by_id() {
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let db = world.db.pool().clone();
-        let id = configuration::create(&db, &draft(&format!("p{writer}"))).await.unwrap().id;
+        // A target each: one is written by one run at a time.
+        let target = format!("es:p{writer}");
+        let allow = sqlx::query("insert into etl.etl_targets (target, key) values ($1, '{id}')");
+        allow.bind(&target).execute(world.db.admin()).await.unwrap();
+        let draft = PipelineDraft { target_table: target, ..draft(&format!("p{writer}")) };
+        let id = configuration::create(&db, &draft).await.unwrap().id;
         writers.spawn(async move {
             for _ in 0..10 {
                 lifecycle::request_run(&db, &id.into(), None, ANNA).await.unwrap();
@@ -892,7 +897,7 @@ async fn a_job_that_was_given_to_another_worker_ends_nothing() {
     let late = HeldJob { worker: "frozen".to_owned(), ..job };
     let mut connection = world.db.pool().acquire().await.unwrap();
     sqlx::query("update etl.etl_run_ranges set finished_at = now()").execute(&mut *connection).await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &late, "genres", false).await.unwrap().is_none());
+    assert!(execution::finish_at_once(&mut connection, &late, "genres").await.unwrap().is_none());
     assert_eq!(world.status().await, Status::Running);
 }
 
@@ -902,17 +907,17 @@ async fn a_run_that_is_not_walked_or_has_a_late_writer_does_not_end_at_once() {
     assert!(world.begin_at_once().await);
     let job = world.hold_job().await.unwrap();
     let mut connection = world.db.pool().acquire().await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_none(), "not walked");
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_none(), "not walked");
 
     let mut writer = world.db.admin().begin().await.unwrap();
     sqlx::query("select 1").execute(&mut *writer).await.unwrap();
-    sqlx::query("update etl.etl_run_ranges set finished_at = now(), upper = (now() + interval '1 hour')::text")
+    sqlx::query("update etl.etl_run_ranges set finished_at = now(), horizon = now() + interval '1 hour'")
         .execute(&mut *connection)
         .await
         .unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_none(), "a late writer");
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_none(), "a late writer");
     writer.rollback().await.unwrap();
-    assert!(execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_some());
+    assert!(execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_some());
 }
 
 // --- whatever is asked, in whatever order
@@ -1005,7 +1010,7 @@ impl World {
             .execute(&mut *connection)
             .await
             .unwrap();
-        execution::finish_at_once(&mut connection, &job, "genres", true).await.unwrap().is_some()
+        execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_some()
     }
 
     /// Takes the live job, as a worker does.

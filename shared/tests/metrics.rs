@@ -12,6 +12,7 @@ const CONTRACT: &[(&str, &[&str])] = &[
     ("vitrina_rows_read_total", &["pipeline"]),
     ("vitrina_rows_written_total", &["pipeline", "sink"]),
     ("vitrina_rows_rejected_total", &["pipeline"]),
+    ("vitrina_rows_removed_total", &["pipeline"]),
     ("vitrina_batches_total", &["pipeline", "result"]),
     ("vitrina_batch_duration_seconds", &["pipeline"]),
     ("vitrina_batch_phase_seconds", &["pipeline", "phase"]),

@@ -52,3 +52,59 @@ async fn before_a_migration_there_is_nothing_to_own() {
         .unwrap();
     assert_eq!(account(gone).await.unwrap(), ("rights_early".to_owned(), None));
 }
+
+/// Functions with their owner's rights: the services' account may call those that are made for it, and none with the rights
+/// of the account that migrated.
+#[tokio::test]
+async fn no_function_lends_the_services_the_rights_of_the_account_that_migrated() {
+    let db = TestDatabase::create().await;
+    let lent: Vec<(String, String)> = sqlx::query_as(
+        "select p.oid::regprocedure::text, p.proowner::regrole::text from pg_proc p
+         where p.prosecdef and p.pronamespace::regnamespace::text in ('etl', 'etl_page', 'apalis')
+           and has_function_privilege('vitrina_app', p.oid, 'execute')
+           and p.proowner not in ('vitrina_query'::regrole, 'vitrina_mart'::regrole)",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    assert_eq!(lent, [], "functions of etl, etl_page and apalis that the services may call with their owner's rights");
+}
+
+/// The log's trigger has its owner's rights. On another table it would compare that table's values with them.
+#[tokio::test]
+async fn the_logs_trigger_serves_no_other_table() {
+    let db = TestDatabase::create().await;
+    let trap = "create temporary table trap (id bigint, pipeline_id uuid);
+        create trigger trap after insert on trap for each row execute function etl.log_in_commit_order()";
+    let error = sqlx::raw_sql(trap).execute(&mut *db.pool().acquire().await.unwrap()).await.unwrap_err();
+    assert!(error.to_string().contains("permission denied for function"), "{error}");
+    let mut owner = db.admin().acquire().await.unwrap();
+    sqlx::raw_sql(trap).execute(&mut *owner).await.unwrap();
+    let error = sqlx::query("insert into trap values (1)").execute(&mut *owner).await.unwrap_err();
+    assert!(error.to_string().contains("serves etl.etl_transitions alone"), "{error}");
+}
+
+/// Every account of the database can hold advisory locks.
+#[tokio::test]
+async fn advisory_locks_of_others_do_not_keep_the_log_waiting() {
+    let db = TestDatabase::create().await;
+    let mut other = db.admin().acquire().await.unwrap();
+    sqlx::raw_sql("select pg_advisory_lock(hashtextextended('etl.etl_transitions', 0))")
+        .execute(&mut *other)
+        .await
+        .unwrap();
+    let mut app = db.pool().acquire().await.unwrap();
+    sqlx::raw_sql(
+        "set lock_timeout = '2s';
+         insert into etl.etl_transitions (pipeline_id, pipeline, from_status, to_status, actor, reason)
+         values (gen_random_uuid(), 'p', 'IDLE', 'RUN_REQUESTED', 'test', 'test')",
+    )
+    .execute(&mut *app)
+    .await
+    .unwrap();
+    let held: bool = sqlx::query_scalar("select has_table_privilege('vitrina_app', 'etl.etl_log_turn', 'update')")
+        .fetch_one(&mut *other)
+        .await
+        .unwrap();
+    assert!(!held, "the services' account cannot hold the turn by itself");
+}

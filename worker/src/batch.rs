@@ -14,6 +14,7 @@ mod plan;
 mod pushdown;
 mod reader;
 mod reading;
+mod settled;
 mod start;
 mod stream;
 mod streaming;

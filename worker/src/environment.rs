@@ -17,6 +17,7 @@ use vitrina_shared::{
 
 use crate::{
     batch::{Plan, Reviewed},
+    clock::DatabaseClock,
     elasticsearch::{Client, SinkError},
     in_hand::InHand,
     report_slots::ReportSlots,
@@ -85,6 +86,8 @@ pub struct Environment {
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
     pub life: CancellationToken,
+    /// What the database's clock said last.
+    pub clock: DatabaseClock,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
     working: Mutex<HashSet<String>>,
@@ -118,6 +121,7 @@ impl Environment {
             schemas,
             stop,
             life,
+            clock: DatabaseClock::default(),
             wake,
             working: Mutex::default(),
             plans: Mutex::default(),

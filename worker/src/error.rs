@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rand::RngExt;
+use sqlx::{error::DatabaseError, postgres::PgDatabaseError};
 use vitrina_shared::{
     database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
 };
@@ -14,6 +15,10 @@ const TAKEN_OVER: &str = "VT001";
 const RUN_ENDED: &str = "VT002";
 /// The SQLSTATE of `etl_page.write_rows` for more refused rows than may be.
 const TOO_MANY_REFUSED: &str = "VT004";
+/// How much of a server's message is kept.
+const MAX_WORDS: usize = 3_000;
+/// How `etl.run_batch` begins to say that a page did not get further.
+const NO_FURTHER: &str = "the query returned a row that is not after ";
 /// The server's SQLSTATE for a statement that was cancelled.
 const CANCELLED: &str = "57014";
 /// The server's SQLSTATE for a lock that was not to be had in time.
@@ -117,10 +122,13 @@ impl From<sqlx::Error> for BatchError {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
             LOCKED => return Self::Locked(explain(server, &code)),
-            CANCELLED => return Self::Interrupted(interrupted(server.message())),
+            CANCELLED => return Self::Interrupted(interrupted(&words(server))),
             TOO_MANY_REFUSED => {
-                let message =
-                    format!("more rows were refused than max_rejects allows; the last one: {}", server.message());
+                let message = format!(
+                    "more rows were refused than max_rejects allows; the last one: {} (SQLSTATE {})",
+                    words(server),
+                    code_of_the_last(server).unwrap_or(TOO_MANY_REFUSED),
+                );
                 return Self::Failed { class: ErrorClass::Row, message };
             }
             _ => {}
@@ -155,13 +163,26 @@ fn interrupted(message: &str) -> String {
     format!("{message} (SQLSTATE {CANCELLED})")
 }
 
-fn explain(error: &dyn sqlx::error::DatabaseError, code: &str) -> String {
+/// The code of the refusal that was one too many: its message alone does not tell that the server said it.
+fn code_of_the_last<'e>(error: &'e (dyn DatabaseError + 'static)) -> Option<&'e str> {
+    let code = error.try_downcast_ref::<PgDatabaseError>()?.detail()?;
+    (code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(code)
+}
+
+/// The server's message, cut so that it is stored with the code that follows it.
+fn words(error: &dyn DatabaseError) -> String {
+    error.message().chars().take(MAX_WORDS).collect()
+}
+
+/// The server's message with its code. By the code everyone knows that the words are not ours and may quote a row.
+fn explain(error: &dyn DatabaseError, code: &str) -> String {
     match code {
         "21000" => {
             "the query returns several rows for one key of the target: make the key unique in the query".to_owned()
         }
-        "VT003" => error.message().to_owned(),
-        _ => format!("{} (SQLSTATE {code})", error.message()),
+        // A trigger of a mart may raise any code with any words.
+        "VT003" if error.message().starts_with(NO_FURTHER) => error.message().to_owned(),
+        _ => format!("{} (SQLSTATE {code})", words(error)),
     }
 }
 
@@ -178,6 +199,10 @@ impl From<LifecycleError> for BatchError {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
             LifecycleError::Disabled(_)
             | LifecycleError::WalksOtherwise { .. }
+            | LifecycleError::ChangedSince { .. }
+            | LifecycleError::TargetBusy { .. }
+            | LifecycleError::SharedTarget { .. }
+            | LifecycleError::AnotherRun { .. }
             | LifecycleError::Illegal { .. }
             | LifecycleError::Enqueue(_) => Self::fatal(error.to_string()),
         }

@@ -8,6 +8,7 @@
 //! tables in order.
 
 mod batch;
+mod clock;
 pub mod elasticsearch;
 mod environment;
 mod error;

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use salvo::{
     Depot, FlowCtrl, Handler, Listener, Request, Response, Router, Server, Service, async_trait,
     conn::TcpListener,
-    http::{HeaderName, HeaderValue, StatusCode, header, uri::Authority},
+    http::{HeaderValue, StatusCode, header, uri::Authority},
     writing::Text,
 };
 use tokio::task::JoinHandle;
@@ -80,14 +80,8 @@ impl Handler for LocalOnly {
 }
 
 fn check(req: &Request) -> Result<(), ForeignRequest> {
-    let values = |name: HeaderName| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
-    let provenance = Provenance {
-        authority: req.uri().authority().map(Authority::as_str),
-        host: values(header::HOST),
-        origin: values(header::ORIGIN),
-        site: values(HeaderName::from_static("sec-fetch-site")),
-    };
-    provenance.check()
+    let values = |name: &'static str| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    Provenance::of(req.uri().authority().map(Authority::as_str), values).check()
 }
 
 struct Metrics(Option<MetricsToken>);

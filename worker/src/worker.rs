@@ -125,6 +125,7 @@ impl Worker {
         metrics::recorder();
         ::metrics::counter!(metrics::FENCED).increment(0);
         ::metrics::counter!(metrics::RECOVERED).increment(0);
+        ::metrics::counter!(metrics::CLOCK_STEPS).increment(0);
         for reason in Reason::ALL {
             ::metrics::counter!(metrics::CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
         }

@@ -10,7 +10,8 @@ use vitrina_shared::{
     domain::{Mode, RunStatus, Status, checkpoint::key_time},
     metrics::{
         BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, LAST_END, LAST_START, OPEN_DEAD_LETTERS, PIPELINE_STATUS,
-        QUEUE_JOBS, QUEUE_OLDEST, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
+        QUEUE_JOBS, QUEUE_OLDEST, REREAD_AGE, REREADS, ROWS_READ, ROWS_REJECTED, ROWS_REMOVED, ROWS_WRITTEN,
+        RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
     },
     store::{pipelines::Glance, totals::Total},
 };
@@ -29,6 +30,7 @@ struct Sums<'a> {
     written: BTreeMap<&'a str, i64>,
     read: i64,
     rejected: i64,
+    removed: i64,
     batches: i64,
     failures: i64,
     seconds: f64,
@@ -47,6 +49,7 @@ impl<'a> Sums<'a> {
             written: BTreeMap::from([(pipeline.sink.as_str(), 0)]),
             read: 0,
             rejected: 0,
+            removed: 0,
             batches: 0,
             failures: 0,
             seconds: 0.0,
@@ -64,6 +67,7 @@ impl<'a> Sums<'a> {
         *self.written.entry(&total.sink).or_default() += total.rows_written;
         self.read += total.rows_read;
         self.rejected += total.rows_rejected;
+        self.removed += total.rows_removed;
         self.batches += total.batches;
         self.failures += total.attempts;
         self.seconds += total.seconds;
@@ -142,6 +146,12 @@ impl Facts {
         each(text, HORIZON_LAG, pipelines, |sums| {
             (sums.pipeline.mode == Mode::Incremental).then_some(self.horizon_lag.max(0.0))
         });
+        let owing = |sums: &Sums<'_>| sums.pipeline.mode == Mode::Incremental;
+        each(text, REREADS, pipelines, |sums| owing(sums).then_some(sums.pipeline.rereads as f64));
+        each(text, REREAD_AGE, pipelines, |sums| {
+            let age = sums.pipeline.rereads_from.map(|from| (self.now - from).as_seconds_f64().max(0.0));
+            owing(sums).then_some(age.unwrap_or(0.0))
+        });
         each(text, LAST_START, pipelines, |sums| sums.last_start.map(unix_time));
         text.family(LAST_END);
         for sums in pipelines {
@@ -184,6 +194,7 @@ fn render_counters(pipelines: &[Sums<'_>], text: &mut Exposition) {
         }
     }
     each(text, ROWS_REJECTED, pipelines, |sums| Some(sums.rejected as f64));
+    each(text, ROWS_REMOVED, pipelines, |sums| Some(sums.removed as f64));
     text.family(BATCHES);
     for sums in pipelines {
         for (result, batches) in [("committed", sums.batches), ("failed", sums.failures)] {

@@ -1,20 +1,19 @@
 //! What browsers may send to an API without tokens.
 //!
 //! Such an API listens on loopback and lets everyone in who reaches it, so a website in a browser of this machine must not.
-//! [`vitrina_shared::local_request`] has the rules. With tokens there is nothing to do here: a browser adds no bearer token by
-//! itself, and a website does not have one.
+//! [`vitrina_shared::local_request`] has the rules. With tokens a website has nothing to send: a browser adds no bearer token by
+//! itself. What asks for no token then is open to the network, but for `/metrics` on loopback, which has the rule of a worker's
+//! (`routes::ops`).
 
 use std::sync::Arc;
 
 use salvo::{
     Depot, FlowCtrl, Handler, Request, Response, Writer, async_trait,
-    http::{HeaderName, HeaderValue, header, uri::Authority},
+    http::{HeaderValue, uri::Authority},
 };
 use vitrina_shared::local_request::{ForeignRequest, Provenance};
 
 use crate::{app::App, problem::ApiError};
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Refuses what another website sent, on every path and with every method.
 pub struct LocalOnly(pub Arc<App>);
@@ -25,7 +24,7 @@ impl Handler for LocalOnly {
         if self.0.config.tokens.is_empty()
             && let Err(refusal) = check(req)
         {
-            ApiError::Foreign(refusal).write(req, depot, res).await;
+            ApiError::Foreign(refusal, "VITRINA_TOKENS").write(req, depot, res).await;
             ctrl.skip_rest();
             return;
         }
@@ -33,13 +32,8 @@ impl Handler for LocalOnly {
     }
 }
 
-fn check(req: &Request) -> Result<(), ForeignRequest> {
-    let values = |name: HeaderName| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
-    let provenance = Provenance {
-        authority: req.uri().authority().map(Authority::as_str),
-        host: values(header::HOST),
-        origin: values(header::ORIGIN),
-        site: values(SEC_FETCH_SITE),
-    };
-    provenance.check()
+/// Refuses what a browser sent for another website.
+pub fn check(req: &Request) -> Result<(), ForeignRequest> {
+    let values = |name: &'static str| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    Provenance::of(req.uri().authority().map(Authority::as_str), values).check()
 }

@@ -12,10 +12,7 @@ use salvo::{
     oapi::endpoint,
     sse::{SseEvent, SseKeepAlive},
 };
-use tokio::sync::{
-    OwnedSemaphorePermit,
-    broadcast::{self, error::RecvError},
-};
+use tokio::sync::broadcast::{self, error::RecvError};
 use vitrina_shared::{
     domain::PipelineId,
     notify::Wakeups,
@@ -29,6 +26,7 @@ use crate::{
     input::{self, Query},
     middleware::Actor,
     problem::{ApiError, ApiResult},
+    streams::Room,
     views::{TransitionView, Values},
 };
 
@@ -54,13 +52,14 @@ const RETRY: Duration = Duration::from_millis(500);
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
-    let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let values = actor.values();
     let mut query = Query::of(req);
     let only = query.take_text("pipeline");
     let last = query.take_within("last", 0..=MOST_OF_THE_LOG, 0);
     let ends = query.take_bool("follow") == Some(false);
     query.finish()?;
-    let room = app.streams.clone().try_acquire_owned().map_err(|_| ApiError::TooMany("all event streams are taken"))?;
+    let room = app.streams.take(actor.name())?;
     // Subscribed before the cursor is read: whatever is logged after it wakes the stream.
     let wakeups = app.wakeups.clone();
     let pipeline = resolve(&app, only).await?;
@@ -107,7 +106,7 @@ struct Feed {
     ends: bool,
     wakeups: Wakeups,
     progress: broadcast::Receiver<Arc<Progress>>,
-    _room: OwnedSemaphorePermit,
+    _room: Room,
 }
 
 impl Feed {

@@ -11,6 +11,7 @@ use vitrina_shared::{metrics, migrate};
 
 use crate::{
     app::App,
+    middleware,
     problem::{ApiError, ApiResult},
 };
 
@@ -57,6 +58,10 @@ async fn show_metrics(req: &mut Request, depot: &mut Depot, res: &mut Response) 
     let authorization = req.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if app.config.metrics_token.as_ref().is_some_and(|token| !token.admits(authorization)) {
         return Err(ApiError::MetricsUnauthorized);
+    }
+    // As a worker's: on loopback and without a token it answers this machine alone.
+    if app.config.metrics_token.is_none() && app.config.addr.ip().to_canonical().is_loopback() {
+        middleware::check_local(req).map_err(|refusal| ApiError::Foreign(refusal, "VITRINA_METRICS_TOKEN"))?;
     }
     let deployment = app.deployment.render(&app.db).await;
     res.render(Text::Plain(metrics::render() + &deployment));

@@ -9,7 +9,7 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     configuration::{self, ConfigurationError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineRef, TaskPlan, bounds::MAX_STEPS},
+    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem, TaskPlan, bounds::MAX_STEPS},
     store::{pipelines, runs, state},
     validation::{self, Reader, Review},
 };
@@ -81,7 +81,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> 
 pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    refuse_problems(&app, &Actor::of(depot)?, &draft).await?;
+    refuse_problems(&app, &Actor::of(depot)?, &draft, None).await?;
     let pipeline = configuration::create(&app.db, &draft).await?;
     Ok(Versioned { view: pipeline.into(), created: true })
 }
@@ -109,8 +109,13 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
         let draft = patch.clone().apply(current.draft.clone());
         // Before the draft is judged: what the state forbids is refused for that, however good or bad it is.
         configuration::check_busy(&current, &draft)?;
-        let reader = refuse_problems(&app, &actor, &draft).await?;
-        let fate = on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?;
+        let fate = if only_described_or_disabled(&current.draft, &draft) {
+            refuse(draft.problems())?;
+            OnCheckpoint::Keep
+        } else {
+            let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
+            on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?
+        };
         match configuration::change(&app.db, current.id, current.version, &draft, fate, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
             Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
@@ -147,25 +152,53 @@ pub struct Validation {
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
-    let problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
+    let mut problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
+    problems.extend(sharing(&app, &draft, None).await?);
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
 /// A plan that is too long is looked into no further: it would be step by step.
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
-        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None });
+        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, timed_out: false });
     }
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     Ok(validation::review(&app.db, &describing, draft, &app.schemas).await?)
 }
 
-async fn refuse_problems(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Option<Reader>> {
-    let review = review(app, actor, draft).await?;
-    if review.problems.is_empty() {
-        return Ok(review.reader);
+/// What other pipelines have against the draft.
+async fn sharing(app: &App, draft: &PipelineDraft, itself: Option<PipelineId>) -> ApiResult<Option<Problem>> {
+    Ok(configuration::sharing_problem(&mut *app.db.acquire().await?, draft, itself).await?)
+}
+
+async fn refuse_problems(
+    app: &App,
+    actor: &Actor,
+    draft: &PipelineDraft,
+    itself: Option<PipelineId>,
+) -> ApiResult<Option<Reader>> {
+    let mut review = review(app, actor, draft).await?;
+    review.problems.extend(sharing(app, draft, itself).await?);
+    refuse(review.problems)?;
+    Ok(review.reader)
+}
+
+fn refuse(problems: Vec<Problem>) -> ApiResult<()> {
+    if problems.is_empty() {
+        return Ok(());
     }
-    Err(ApiError::Invalid(review.problems.into_iter().map(FieldError::from).collect()))
+    Err(ApiError::Invalid(problems.into_iter().map(FieldError::from).collect()))
+}
+
+/// Whether a change leaves alone what a run would do. It waits for no description then: a pipeline whose query cannot be
+/// described must be disabled all the same.
+fn only_described_or_disabled(current: &PipelineDraft, changed: &PipelineDraft) -> bool {
+    let alike = PipelineDraft {
+        description: current.description.clone(),
+        enabled: changed.enabled || current.enabled,
+        ..changed.clone()
+    };
+    alike == *current
 }
 
 /// A checkpoint is text: read as another type it would mean another row, or none.

@@ -5,7 +5,7 @@ use salvo::{Depot, Request, oapi::endpoint, writing::Json};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{Run, RunId},
-    lifecycle,
+    lifecycle::{self, WantedRun},
     metrics::CANCELLED_STATEMENTS,
     store::{
         backends::Reason,
@@ -27,6 +27,8 @@ use crate::{
     tags("runs"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
+        ("full" = Option<bool>, Query, description = "`true` reads everything and removes what is gone, in mode incremental too"),
+        ("allow_removal" = Option<bool>, Query, description = "`true` lets this run remove more rows than `max_removed` allows"),
         ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with this key finds the same run"),
     ),
     status_codes(202, 400, 401, 403, 404, 409, 422, 429, 503)
@@ -34,7 +36,15 @@ use crate::{
 pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let key = input::idempotency_key(req)?;
-    let requested = lifecycle::request_run(&app.db, &input::pipeline(req), key.as_deref(), actor.cause()).await?;
+    let mut query = Query::of(req);
+    let (full, allow_removal) = (query.take_bool("full"), query.take_bool("allow_removal"));
+    query.finish()?;
+    let wanted = WantedRun {
+        idempotency_key: key.as_deref(),
+        full: full.unwrap_or(false),
+        allow_removal: allow_removal.unwrap_or(false),
+    };
+    let requested = lifecycle::request_run_as(&app.db, &input::pipeline(req), wanted, actor.cause()).await?;
     Ok(Accepted(requested.into()))
 }
 

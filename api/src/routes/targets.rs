@@ -3,7 +3,7 @@
 use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing::Json};
 use serde_json::Value;
 use vitrina_shared::{
-    configuration::{self, AllowError, WantedTarget},
+    configuration::{self, AllowError, ForgetError, WantedTarget},
     store::targets,
 };
 
@@ -12,7 +12,7 @@ use crate::{
     input::{self, Query},
     middleware::Actor,
     problem::{ApiError, ApiResult, FieldError},
-    views::{AllowedTargetView, Items, TargetInput, TargetView},
+    views::{AllowedTargetView, Items, NoContent, TargetInput, TargetView},
 };
 
 const NOT_HERE: &str = "this deployment creates no tables: create it yourself and leave `create` out, or have the \
@@ -39,7 +39,7 @@ pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     status_codes(200, 201, 400, 401, 403, 409, 413, 415, 422, 429, 503)
 )]
 pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) -> ApiResult<Json<AllowedTargetView>> {
-    let app = App::of(depot)?;
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let mut query = Query::of(req);
     let dry_run = query.take_bool("dry_run").unwrap_or(false);
     query.finish()?;
@@ -50,20 +50,44 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let options = Value::Object(input.options);
     let create_from = input.create.as_ref().map(|table| table.source_query.as_str());
     let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
-    let describing = app.describing.on_turn(app.turns.take(Actor::of(depot)?.name()).await?);
+    let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     let allowed = if dry_run {
         configuration::try_target(&app.db, &describing, &wanted, &app.schemas).await?
     } else {
         res.status_code(StatusCode::CREATED);
-        configuration::allow_target(&app.db, &describing, &wanted, &app.schemas).await?
+        configuration::allow_target(&app.db, &describing, &wanted, &app.schemas, actor.cause()).await?
     };
     Ok(Json(AllowedTargetView::new(&wanted, allowed)))
+}
+
+/// Take a target off the whitelist. Its table or index stays. Needs the role admin.
+#[endpoint(
+    tags("targets"),
+    parameters(("t" = String, Path, description = "`analytics.<table>` or `es:<index>`")),
+    status_codes(204, 401, 403, 404, 409, 429, 503)
+)]
+pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
+    let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
+    let target: String = req.param("t").unwrap_or_default();
+    configuration::forget_target(&app.db, &target, actor.cause()).await?;
+    Ok(NoContent)
+}
+
+impl From<ForgetError> for ApiError {
+    fn from(error: ForgetError) -> Self {
+        match error {
+            ForgetError::NoTarget(_) => Self::NotFound(error.to_string()),
+            ForgetError::Written { .. } => Self::Conflict(error.to_string()),
+            ForgetError::Database(error) => error.into(),
+        }
+    }
 }
 
 impl From<AllowError> for ApiError {
     fn from(error: AllowError) -> Self {
         match error {
             AllowError::Taken(_) => Self::Conflict(error.to_string()),
+            AllowError::Busy(_) => Self::IllegalState(error.to_string()),
             AllowError::Wrong(problems) => Self::Invalid(problems.into_iter().map(FieldError::from).collect()),
             AllowError::Database(error) => error.into(),
         }

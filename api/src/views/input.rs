@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
-    FullStrategy, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
+    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
-use super::OneOf;
+use super::{MaxRemovedValue, OneOf};
 
 /// One step of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -43,12 +43,19 @@ pub struct OptionsInput {
     /// Re-read this many seconds before the checkpoint.
     #[serde(default)]
     pub lookback_seconds: Option<u32>,
+    /// With keys that come neither from the clock nor from a sequence: `commit` says that rows become visible in their order.
+    #[serde(default)]
+    pub key_order: Option<OneOf<KeyOrder>>,
     /// What to do with a row that the sink refuses; `fail` unless it says otherwise.
     #[serde(default)]
     pub on_row_error: Option<OneOf<OnRowError>>,
     /// With `dead_letter`: how many rows of a run may be put aside before it fails after all; 1,000 unless it says otherwise.
     #[serde(default)]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove: a number, a share such as 0.2, or a percentage such as `20%`. Without
+    /// it, half of them, or 100.
+    #[serde(default)]
+    pub max_removed: Option<MaxRemovedValue>,
 }
 
 /// A new pipeline.
@@ -197,8 +204,10 @@ impl From<OptionsInput> for PipelineOptions {
             null_keys: input.null_keys.map(|value| value.0),
             full_strategy: input.full_strategy.map(|value| value.0),
             lookback_seconds: input.lookback_seconds,
+            key_order: input.key_order.map(|value| value.0),
             on_row_error: input.on_row_error.map(|value| value.0),
             max_rejects: input.max_rejects,
+            max_removed: input.max_removed.map(|value| value.0),
         }
     }
 }

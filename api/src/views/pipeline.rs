@@ -8,13 +8,13 @@ use uuid::Uuid;
 use vitrina_shared::{
     configuration::{Allowed, WantedTarget},
     domain::{
-        Checkpoint, FullStrategy, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task,
-        TaskKind, transform::TransformKind,
+        Checkpoint, FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target,
+        Task, TaskKind, transform::TransformKind,
     },
     store::{state::State, workers::Worker},
 };
 
-use super::{OneOf, ProgressView, RunView, Values};
+use super::{MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -72,12 +72,18 @@ pub struct OptionsView {
     /// Seconds re-read before the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
+    /// What the user says of the order of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_order: Option<OneOf<KeyOrder>>,
     /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OneOf<OnRowError>>,
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_removed: Option<MaxRemovedValue>,
 }
 
 /// One step of a plan.
@@ -129,8 +135,10 @@ impl From<PipelineOptions> for OptionsView {
             null_keys: options.null_keys.map(OneOf),
             full_strategy: options.full_strategy.map(OneOf),
             lookback_seconds: options.lookback_seconds,
+            key_order: options.key_order.map(OneOf),
             on_row_error: options.on_row_error.map(OneOf),
             max_rejects: options.max_rejects,
+            max_removed: options.max_removed.map(MaxRemovedValue),
         }
     }
 }

@@ -46,6 +46,8 @@ pub struct RunView {
     pub rows_written: i64,
     /// Rows that went to the dead letters.
     pub rows_rejected: i64,
+    /// Rows that were removed, because the query does not return them any more.
+    pub rows_removed: i64,
     /// Batches committed.
     pub batches: i64,
     /// Attempts that failed.
@@ -82,6 +84,7 @@ impl RunView {
             rows_read: run.rows_read,
             rows_written: run.rows_written,
             rows_rejected: run.rows_rejected,
+            rows_removed: run.rows_removed,
             batches: run.batches,
             attempts: run.attempts,
             error: run.error.map(|error| values.message(error)),

@@ -1,8 +1,8 @@
 //! Whether a caller sees values of rows.
 //!
 //! Operators can read every source by a query of their own, so nothing is hidden from them. A viewer looks whether pipelines
-//! are well, and needs no row for that: errors come without the values that they quote, dead letters without key and row,
-//! reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` lifts that.
+//! are well, and needs no row for that: of what a server says they see the code, our own messages come without values, dead
+//! letters without key and row, reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` lifts that.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
@@ -29,11 +29,8 @@ impl Values {
     pub fn message(self, message: String) -> String {
         match self {
             Self::Shown => message,
-            // What the database says is its own, or a function's, and may quote anything.
-            Self::Withheld => match message.rsplit_once("(SQLSTATE ").and_then(|(_, code)| code.split_once(')')) {
-                Some((code, _)) => format!("the database refused it (SQLSTATE {code}); an operator sees its message"),
-                None => without_values(&message).into_owned(),
-            },
+            // What a server says is its own, or a function's, and may quote anything.
+            Self::Withheld => said_by_a_server(&message).unwrap_or_else(|| without_values(&message).into_owned()),
         }
     }
 
@@ -70,12 +67,29 @@ fn changed<T: DeserializeOwned + Serialize>(result: &RawValue, change: fn(&mut T
     to_raw_value(&result).ok()
 }
 
+/// What is told instead of a server's words: that it said something, and its code. None where the words are ours.
+fn said_by_a_server(message: &str) -> Option<String> {
+    if let Some((_, rest)) = message.rsplit_once("(SQLSTATE ") {
+        let code = rest.split_once(')').map_or("", |(code, _)| code);
+        let is_code = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let told = if is_code { format!(" (SQLSTATE {code})") } else { String::new() };
+        return Some(format!("the database refused it{told}; an operator sees its message"));
+    }
+    let answered = ["Elasticsearch answers ", "Elasticsearch refuses "].iter().any(|ours| message.contains(ours));
+    // The type of an error is a word of the server's own.
+    let is_type =
+        |word: &&str| word.ends_with("_exception") && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let kind = message.split([' ', ':', ';']).find(is_type);
+    let told = kind.map(|kind| format!(" ({kind})")).unwrap_or_default();
+    (answered || kind.is_some()).then(|| format!("Elasticsearch refused it{told}; an operator sees its message"))
+}
+
 fn without_rows(preview: &mut Preview) {
     let withheld = u32::try_from(preview.rows.len()).unwrap_or(u32::MAX);
     preview.rows.clear();
     preview.omitted = preview.omitted.saturating_add(withheld);
     for reason in &mut preview.refused {
-        *reason = without_values(reason).into_owned();
+        *reason = Values::Withheld.message(std::mem::take(reason));
     }
 }
 
@@ -89,6 +103,6 @@ fn without_sample(found: &mut Reconciliation) {
 
 fn without_quotations(replay: &mut Replay) {
     for error in replay.letters.iter_mut().filter_map(|letter| letter.error.as_mut()) {
-        *error = without_values(error).into_owned();
+        *error = Values::Withheld.message(std::mem::take(error));
     }
 }

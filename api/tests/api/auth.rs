@@ -60,6 +60,7 @@ async fn a_viewer_looks_an_operator_acts_and_an_admin_allows_targets() {
         (Method::POST, "/pipelines/genres/dead-letters/replay"),
         (Method::POST, "/runs/0198e9d6-0000-7000-8000-000000000000/again"),
         (Method::POST, "/targets"),
+        (Method::DELETE, "/targets/es:films"),
     ] {
         let problem = expect_problem(api.request(method, path).bearer_auth(VERA), 403, "forbidden").await;
         assert!(problem["detail"].as_str().unwrap().starts_with("token `vera` has the role viewer; this needs"));
@@ -69,6 +70,11 @@ async fn a_viewer_looks_an_operator_acts_and_an_admin_allows_targets() {
     let refused = expect_problem(api.post("/targets").bearer_auth(OLEG).json(&target), 403, "forbidden").await;
     assert_eq!(refused["detail"], "token `oleg` has the role operator; this needs admin");
     expect(api.post("/targets").bearer_auth(ANNA).json(&target), StatusCode::CREATED).await;
+    expect_problem(api.delete("/targets/es:films").bearer_auth(OLEG), 403, "forbidden").await;
+    assert_eq!(
+        api.delete("/targets/es:films").bearer_auth(ANNA).send().await.unwrap().status(),
+        StatusCode::NO_CONTENT
+    );
 }
 
 #[tokio::test]

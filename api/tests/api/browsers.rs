@@ -101,3 +101,27 @@ async fn with_tokens_a_browser_has_none_to_add_and_names_do_not_matter() {
     assert_eq!(answer, json!({"items": [], "next_cursor": null}));
     expect(request("/health"), StatusCode::OK).await;
 }
+
+#[tokio::test]
+async fn with_tokens_and_none_for_metrics_no_website_reads_the_metrics_of_this_machine() {
+    let tokens = ("VITRINA_TOKENS", "oleg:operator:oleg-secret-12345");
+    let api = Api::start_with(&[tokens]).await;
+    let own = format!("http://{}", api.addr());
+    for path in ["/metrics", "/api/v1/metrics"] {
+        assert_eq!(api.raw(Method::GET, path).send().await.unwrap().status(), StatusCode::OK, "{path}");
+        for (headers, culprit) in from_websites(&own) {
+            let request = api.raw(Method::GET, path);
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+            let problem = expect_problem(request, 403, "foreign").await;
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.starts_with(culprit) && detail.contains("VITRINA_METRICS_TOKEN"), "{detail}");
+        }
+    }
+    // Whatever is behind a token is called by whatever name a proxy has for it.
+    let health = api.raw(Method::GET, "/health").header(header::HOST, "vitrina.example.org");
+    assert_eq!(health.send().await.unwrap().status(), StatusCode::OK);
+    let named = Api::start_with(&[tokens, ("VITRINA_METRICS_TOKEN", "prometheus-secret-1")]).await;
+    let asked = named.raw(Method::GET, "/metrics").header(header::HOST, "vitrina.example.org");
+    let asked = asked.bearer_auth("prometheus-secret-1").send().await.unwrap();
+    assert_eq!(asked.status(), StatusCode::OK);
+}

@@ -347,3 +347,27 @@ async fn a_stream_tells_from_the_start_where_to_resume() {
     let first = String::from_utf8(first.to_vec()).unwrap();
     assert!(first.lines().any(|line| line.replace(' ', "") == format!("id:{newest}")), "{first}");
 }
+
+#[tokio::test]
+async fn one_token_cannot_take_the_streams_of_all() {
+    let tokens = "vera:viewer:vera-secret-12345,oleg:operator:oleg-secret-12345";
+    let api = Api::start_with(&[("VITRINA_TOKENS", tokens), ("VITRINA_MAX_EVENT_STREAMS", "8")]).await;
+    let open = |secret: &'static str| api.get("/events").bearer_auth(secret).send();
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        let stream = open("vera-secret-12345").await.unwrap();
+        assert_eq!(stream.status(), StatusCode::OK);
+        streams.push(stream);
+    }
+    let problem = expect_problem(api.get("/events").bearer_auth("vera-secret-12345"), 429, "too-many").await;
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.starts_with("this token has all event streams that one may have"), "{detail}");
+    assert_eq!(open("oleg-secret-12345").await.unwrap().status(), StatusCode::OK);
+
+    streams.clear();
+    eventually("room for another stream", async || {
+        let response = open("vera-secret-12345").await.unwrap();
+        (response.status() == StatusCode::OK).then_some(())
+    })
+    .await;
+}

@@ -59,6 +59,7 @@ async fn a_new_pipeline_has_all_its_counters_at_zero() {
     for series in [
         "vitrina_rows_written_total{pipeline=\"genres\",sink=\"postgres\"}",
         "vitrina_rows_rejected_total{pipeline=\"genres\"}",
+        "vitrina_rows_removed_total{pipeline=\"genres\"}",
         "vitrina_batches_total{pipeline=\"genres\",result=\"failed\"}",
         "vitrina_run_duration_seconds_count{pipeline=\"genres\"}",
         "vitrina_pipeline_status{pipeline=\"genres\",status=\"FAILED\"}",

@@ -34,6 +34,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("post", "/api/v1/pipelines/{p}/dead-letters/replay"),
     ("get", "/api/v1/targets"),
     ("post", "/api/v1/targets"),
+    ("delete", "/api/v1/targets/{t}"),
     ("get", "/api/v1/transforms"),
     ("get", "/api/v1/workers"),
     ("get", "/api/v1/events"),

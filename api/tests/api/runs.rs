@@ -42,6 +42,7 @@ async fn a_run_has_every_field_of_the_contract() {
         "rows_read",
         "rows_written",
         "rows_rejected",
+        "rows_removed",
         "batches",
         "attempts",
         "error",
@@ -230,6 +231,7 @@ async fn runs_are_listed_newest_first_and_page_by_page() {
     api.create_genres("genres").await;
     api.create_genres("other").await;
     api.run("other").await;
+    api.simulate_worker("other", "IDLE", "SUCCESS").await;
     let mut wanted = Vec::new();
     for _ in 0..7 {
         wanted.insert(0, api.run("genres").await["run_id"].clone());
@@ -264,4 +266,42 @@ async fn a_run_is_not_repeated_once_its_checkpoint_means_something_else() {
     expect(api.patch("/pipelines/genres").json(&change), StatusCode::OK).await;
     let problem = expect_problem(api.post(&format!("/runs/{run}/again")), 409, "illegal-state").await;
     assert!(problem["detail"].as_str().unwrap().contains("walked by `modified`, `genre_id`"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_full_run_is_asked_for_by_a_parameter_and_stands_in_the_run() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let full = expect(api.post("/pipelines/genres/run?full=true"), StatusCode::ACCEPTED).await;
+    let run = api.show(&format!("/runs/{}", full["run_id"].as_str().unwrap())).await;
+    assert_eq!(
+        (&run["mode"], &run["rows_removed"], &run["checkpoint_from"]),
+        (&json!("full"), &json!(0), &Value::Null)
+    );
+
+    let again = expect(api.post("/pipelines/genres/run?full=true"), StatusCode::ACCEPTED).await;
+    assert_eq!((&again["run_id"], &again["already_active"]), (&full["run_id"], &json!(true)));
+    expect_problem(api.post("/pipelines/genres/run?allow_removal=true"), 409, "illegal-state").await;
+    let problem = expect_problem(api.post("/pipelines/genres/run?full=perhaps&fast=true"), 422, "invalid").await;
+    assert_eq!(messages(&problem, "full"), ["takes true or false"]);
+    assert_eq!(messages(&problem, "fast"), ["there is no such parameter here"]);
+
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    api.run("genres").await;
+    expect_problem(api.post("/pipelines/genres/run?full=true"), 409, "illegal-state").await;
+}
+
+#[tokio::test]
+async fn a_run_whose_target_is_being_written_is_refused_with_the_name_of_who_writes_it() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    api.create_genres("copy").await;
+    api.run("genres").await;
+    let problem = expect_problem(api.post("/pipelines/copy/run"), 409, "illegal-state").await;
+    assert_eq!(
+        problem["detail"],
+        "`analytics.genre_dim` is being written by a run of pipeline `genres`, which is QUEUED: try again when it has ended"
+    );
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    api.run("copy").await;
 }

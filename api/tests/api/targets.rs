@@ -103,3 +103,104 @@ async fn tables_are_created_only_where_the_deployment_allows_it_and_only_for_adm
     }
     assert!(!exists(&api, "new").await);
 }
+
+#[tokio::test]
+async fn a_target_is_taken_off_the_whitelist_once_no_pipeline_names_it() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let path = "/targets/analytics.genre_dim";
+    let problem = expect_problem(api.delete(path), 409, "conflict").await;
+    assert_eq!(problem["detail"], "target `analytics.genre_dim` is written by `genres`: remove or change them first");
+
+    api.delete("/pipelines/genres").send().await.unwrap();
+    assert_eq!(api.delete(path).send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    expect_problem(api.delete(path), 404, "not-found").await;
+    assert!(exists(&api, "genre_dim").await, "the table stays");
+    let listed = api.show("/targets").await;
+    assert!(!listed["items"].as_array().unwrap().iter().any(|one| one["target"] == "analytics.genre_dim"), "{listed}");
+    expect_problem(api.post("/pipelines").json(&crate::support::genres("genres")), 422, "invalid").await;
+}
+
+/// A mart that somebody dropped is created again, and whatever was read into the old one is read again.
+#[tokio::test]
+async fn a_mart_that_was_dropped_is_found_and_created_again() {
+    let api = Api::start_with(ALLOWED).await;
+    let query = "select id as film_id, title, modified from content.film_work";
+    let request = wanted("analytics.films", &["film_id"], query);
+    expect(api.post("/targets").json(&request), StatusCode::CREATED).await;
+    let films = json!({"name": "films", "mode": "incremental", "target_table": "analytics.films", "source_query": query,
+                       "incremental_key": "modified", "incremental_id_key": "film_id"});
+    api.create(&films).await;
+    sqlx::raw_sql(
+        "insert into etl.etl_state (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch)
+         select id, '2026-01-01 00:00:00+00', null, gen_random_uuid(), 0 from etl.etl_pipelines;
+         drop table analytics.films",
+    )
+    .execute(api.db.admin())
+    .await
+    .unwrap();
+
+    let found = expect(api.post("/pipelines/validate").json(&films), StatusCode::OK).await;
+    assert!(messages(&found, "target_table")[0].starts_with("there is no table `analytics.films`"), "{found}");
+    let other = wanted("analytics.films", &["title"], query);
+    expect_problem(api.post("/targets").json(&other), 409, "conflict").await;
+    let tried = expect(api.post("/targets?dry_run=true").json(&request), StatusCode::OK).await;
+    assert!(tried["ddl"].as_str().unwrap().starts_with("create table analytics.films"), "{tried}");
+    assert!(!exists(&api, "films").await, "a dry run creates nothing");
+
+    api.run("films").await;
+    expect_problem(api.post("/targets").json(&request), 409, "illegal-state").await;
+    expect(api.post("/pipelines/films/cancel"), StatusCode::ACCEPTED).await;
+    expect(api.post("/targets").json(&request), StatusCode::CREATED).await;
+
+    assert!(exists(&api, "films").await);
+    assert_eq!(api.show("/pipelines/films/state").await["checkpoint"], Value::Null);
+    let found = expect(api.post("/pipelines/validate").json(&films), StatusCode::OK).await;
+    assert_eq!(found["problems"], json!([]));
+    expect_problem(api.post("/targets").json(&request), 409, "conflict").await;
+}
+
+#[tokio::test]
+async fn a_full_pipeline_is_refused_on_a_target_that_another_one_fills_by_another_query() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let full = |query: &str| json!({"name": "full", "mode": "full", "target_table": "analytics.genre_dim", "source_query": query});
+    let other = full("select id as genre_id, name, description, modified from content.genre where name < 'M'");
+    for path in ["/pipelines", "/pipelines/validate"] {
+        let answer = api.post(path).json(&other).send().await.unwrap();
+        let found: Value = answer.json().await.unwrap();
+        let message = messages(&found, "target_table").pop().unwrap();
+        assert!(
+            message.starts_with("pipeline `genres` writes `analytics.genre_dim` too, by another query"),
+            "{message}"
+        );
+        assert!(message.contains("`--full`"), "{message}");
+    }
+    // The same rows do no harm, and neither does a pipeline that cannot run.
+    api.create(&full("select id as genre_id, name, description, modified from content.genre")).await;
+    let mut disabled = other.clone();
+    (disabled["name"], disabled["enabled"]) = (json!("disabled"), json!(false));
+    api.create(&disabled).await;
+    let enable = api.patch("/pipelines/disabled").json(&json!({"enabled": true}));
+    expect_problem(enable, 422, "invalid").await;
+    let change = json!({"source_query": "select id as genre_id, name, modified from content.genre"});
+    let problem = expect_problem(api.patch("/pipelines/genres").json(&change), 422, "invalid").await;
+    assert!(messages(&problem, "target_table")[0].contains("and it is full"), "{problem}");
+}
+
+#[tokio::test]
+async fn how_many_rows_may_be_removed_is_a_number_a_share_or_a_percentage() {
+    let api = Api::start().await;
+    for (given, shown) in [(json!(5), json!(5)), (json!(0.2), json!("20%")), (json!("12.5%"), json!("12.5%"))] {
+        let mut pipeline = crate::support::genres("genres");
+        pipeline["options"] = json!({"max_removed": given});
+        assert_eq!(api.create(&pipeline).await["options"]["max_removed"], shown);
+        assert_eq!(api.show("/pipelines/genres").await["options"]["max_removed"], shown);
+        api.delete("/pipelines/genres").send().await.unwrap();
+    }
+    let mut pipeline = crate::support::genres("genres");
+    pipeline["options"] = json!({"max_removed": "half"});
+    let problem = expect_problem(api.post("/pipelines").json(&pipeline), 422, "invalid").await;
+    let message = &messages(&problem, "options.max_removed")[0];
+    assert!(message.contains("expected a whole number of rows, a share between 0 and 1, or a percentage"), "{message}");
+}

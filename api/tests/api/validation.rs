@@ -295,3 +295,22 @@ async fn values_that_a_function_of_somebody_converts_are_refused_for_a_mart() {
     let right = pipeline("select id, case mood when 'a' then 'good' else 'bad' end as mood from content.moods");
     expect(api.post("/pipelines").json(&right), StatusCode::CREATED).await;
 }
+
+/// Disabling is how a broken pipeline is stopped, so it waits for no description of its query and needs none.
+#[tokio::test]
+async fn a_pipeline_whose_query_cannot_be_described_any_more_is_disabled_and_described_all_the_same() {
+    let api = Api::start().await;
+    let scene = "create table content.passing (id int primary key);
+        grant select on content.passing to vitrina_query;
+        create table analytics.passing (id int primary key);
+        insert into etl.etl_targets (target, key) values ('analytics.passing', '{id}')";
+    sqlx::raw_sql(scene).execute(api.db.admin()).await.unwrap();
+    let pipeline = json!({"name": "passing", "mode": "full", "source_query": "select id from content.passing", "target_table": "analytics.passing"});
+    expect(api.post("/pipelines").json(&pipeline), StatusCode::CREATED).await;
+    sqlx::raw_sql("drop table content.passing").execute(api.db.admin()).await.unwrap();
+    let path = "/pipelines/passing";
+    let changed = expect(api.patch(path).json(&json!({"enabled": false, "description": "gone"})), StatusCode::OK).await;
+    assert_eq!((&changed["enabled"], &changed["description"]), (&json!(false), &json!("gone")));
+    expect_problem(api.patch(path).json(&json!({"enabled": true})), 422, "invalid").await;
+    expect_problem(api.patch(path).json(&json!({"batch_size": 7})), 422, "invalid").await;
+}

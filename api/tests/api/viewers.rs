@@ -27,13 +27,14 @@ const ROWS_EVERYWHERE: &str = r#"
     from etl.etl_pipelines p, (values
         ('{"kind": "preview", "rows": 2}', '{"columns": [{"name": "mail", "type": "text"}],
           "rows": [{"mail": "anna@example.org"}, {"mail": "x"}], "omitted": 1,
-          "refused": ["For input string: \"anna@example.org\""], "took_ms": 3}'),
+          "refused": ["For input string: \"anna@example.org\"", "anna@example.org earns too much (SQLSTATE 23514)"], "took_ms": 3}'),
         ('{"kind": "reconcile", "depth": "rows", "repair": "nothing"}', '{"depth": "rows", "source_rows": 5, "target_rows": 4,
           "missing": 1, "extra": 0, "different": 0, "in_flight": 0, "control_column": "mail", "source_min": "anna@example.org",
           "source_max": "x", "target_min": "anna@example.org", "target_max": "x", "verdict": "drift",
           "sample": [{"kind": "missing", "key": {"mail": "anna@example.org"}, "columns": {}}], "repaired": null, "took_ms": 4}'),
-        ('{"kind": "replay", "ids": null}', '{"letters": [{"id": 7, "outcome": "refused", "error": "Failing row contains (anna@example.org)."}],
-          "written": 0, "unchanged": 0, "gone": 0, "refused": 1, "not_open": 0, "left": 1, "took_ms": 5}')
+        ('{"kind": "replay", "ids": null}', '{"letters": [{"id": 7, "outcome": "refused", "error": "anna@example.org earns too much (SQLSTATE 23514)"},
+          {"id": 8, "outcome": "refused", "error": "document_parsing_exception: anna@example.org earns too much"}],
+          "written": 0, "unchanged": 0, "gone": 0, "refused": 2, "not_open": 0, "left": 1, "took_ms": 5}')
     ) as r (request, result);"#;
 
 async fn start(settings: &[(&str, &str)]) -> Api {
@@ -90,7 +91,7 @@ async fn a_viewer_sees_what_went_wrong_and_no_value_of_a_row() {
     assert!(seen.last().unwrap().1.contains("row …: column `mail` is no text"));
 
     let preview = report(&seen, "preview");
-    assert_eq!(preview["error"], "Elasticsearch refuses document `…`: too old");
+    assert_eq!(preview["error"], "Elasticsearch refused it; an operator sees its message");
     let result = &preview["result"];
     assert_eq!((&result["rows"], &result["omitted"]), (&json!([]), &json!(3)));
     assert_eq!(result["columns"], json!([{"name": "mail", "type": "text"}]));
@@ -104,7 +105,10 @@ async fn a_viewer_sees_what_went_wrong_and_no_value_of_a_row() {
     let replay = report(&seen, "replay");
     assert_eq!(
         replay["result"]["letters"],
-        json!([{"id": 7, "outcome": "refused", "error": "Failing row contains (…)."}])
+        json!([
+            {"id": 7, "outcome": "refused", "error": "the database refused it (SQLSTATE 23514); an operator sees its message"},
+            {"id": 8, "outcome": "refused", "error": "Elasticsearch refused it (document_parsing_exception); an operator sees its message"},
+        ])
     );
 }
 

@@ -4,10 +4,13 @@ use std::{fmt, net::IpAddr, str::FromStr, time::Duration};
 
 use clap::Args;
 use reqwest::{Url, header, redirect};
-use vitrina_shared::config::Secret;
+use vitrina_shared::config::{self, Secret};
 
 use super::{Client, ClientError};
 
+const URL: &str = "VITRINA_URL";
+const ADDR: &str = "VITRINA_ADDR";
+const TOKEN: &str = "VITRINA_TOKEN";
 /// How long to wait for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
@@ -88,9 +91,26 @@ impl Connection {
     pub fn client(&self) -> Result<Client, ClientError> {
         let token = match &self.token {
             Some(token) => Some(token.clone()),
-            None => variable("VITRINA_TOKEN")?,
+            None => variable(TOKEN)?,
         };
-        Client::new(self.address()?, token.map(|token| token.0).as_ref())
+        let address = self.address()?;
+        if let Some(name) = self.named_by_a_file()
+            && token.is_some()
+            && (self.token.is_some() || !config::is_from_dotenv(TOKEN))
+        {
+            return Err(ClientError::Mixed { name });
+        }
+        Client::new(address, token.map(|token| token.0).as_ref())
+    }
+
+    /// The variable that names the address, where it came from the directory's `.env`. Whoever wrote that file is not given a token
+    /// that the user has set.
+    fn named_by_a_file(&self) -> Option<&'static str> {
+        if self.url.is_some() {
+            return None;
+        }
+        let is_set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
+        [URL, ADDR].into_iter().find(is_set).filter(|name| config::is_from_dotenv(name))
     }
 
     /// The address that these options and the environment name.
@@ -98,13 +118,13 @@ impl Connection {
         if let Some(url) = &self.url {
             return Ok(url.clone());
         }
-        if let Some(url) = variable("VITRINA_URL")? {
+        if let Some(url) = variable(URL)? {
             return Ok(url);
         }
-        let listening = std::env::var("VITRINA_ADDR").unwrap_or_default();
+        let listening = std::env::var(ADDR).unwrap_or_default();
         let here = listening.trim().replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]");
         let here = if here.is_empty() { "127.0.0.1:8080" } else { &here };
-        format!("http://{here}").parse().map_err(|reason| ClientError::Variable { name: "VITRINA_ADDR", reason })
+        format!("http://{here}").parse().map_err(|reason| ClientError::Variable { name: ADDR, reason })
     }
 }
 

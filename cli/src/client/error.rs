@@ -119,6 +119,15 @@ pub enum ClientError {
     /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
     Refused(Problem),
+    /// The user's own token and an address from elsewhere.
+    #[error(
+        "the file .env of this directory names the address ({name}), and not the token: a token is sent only to an address that \
+         you gave yourself; give --url or set VITRINA_URL in the environment, or keep both in the file"
+    )]
+    Mixed {
+        /// The variable that names the address.
+        name: &'static str,
+    },
     /// A variable of the environment is wrong.
     #[error("{name} is wrong: {reason}")]
     Variable {
@@ -152,6 +161,7 @@ impl ClientError {
             | Self::Unauthorized { .. }
             | Self::Forbidden { .. }
             | Self::NoPipeline { .. }
+            | Self::Mixed { .. }
             | Self::Variable { .. }
             | Self::Report(_)
             | Self::NoHttp(_) => false,

@@ -88,6 +88,9 @@ pub struct Run {
     /// Rows that went to the dead letters.
     #[serde(default)]
     pub rows_rejected: i64,
+    /// Rows that were removed.
+    #[serde(default)]
+    pub rows_removed: i64,
     /// Batches committed.
     pub batches: i64,
     /// Attempts that failed.

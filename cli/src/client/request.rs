@@ -35,6 +35,10 @@ impl Request {
         Self::new(Method::POST, path)
     }
 
+    pub(super) fn delete(path: &str) -> Self {
+        Self::new(Method::DELETE, path)
+    }
+
     pub(super) fn patch(path: &str) -> Self {
         Self::new(Method::PATCH, path)
     }

@@ -20,7 +20,7 @@ use super::apply;
 use crate::{
     bars::Bars,
     cinema::{self, CinemaSize},
-    client::{Client, Run},
+    client::{Client, Run, RunKind},
     follow::Follow,
     home::{Home, with_own_database},
     output::thousands,
@@ -151,7 +151,7 @@ impl Demo<'_> {
         let events = client.follow(None).await?;
         let mut ids = Vec::new();
         for name in &names {
-            ids.push(client.request_run(name, None).await?.run_id);
+            ids.push(client.request_run(name, None, RunKind::default()).await?.run_id);
         }
         let mut bars = Bars::new(names, self.options.json);
         let ended = Follow::new(&client, &mut bars, ids).until_all_end(events).await;

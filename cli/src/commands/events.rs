@@ -54,7 +54,7 @@ fn tagged(kind: &str, mut value: Value) -> String {
     if let Value::Object(fields) = &mut value {
         fields.insert("event".to_owned(), json!(kind));
     }
-    value.to_string()
+    output::escaped(&value.to_string())
 }
 
 fn transition_text(transition: &Transition) -> String {

@@ -6,7 +6,7 @@ use vitrina_shared::process::Failure;
 
 use crate::{
     bars::Bars,
-    client::{Client, ClientError, Connection, Events, RequestedRun, Run},
+    client::{Client, ClientError, Connection, Events, RequestedRun, Run, RunKind},
     follow::Follow,
     output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
 };
@@ -20,6 +20,12 @@ pub struct Options {
     /// Repeating the command with the same key finds the same run and starts nothing
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Read everything and remove what is gone from the source, though the pipeline is incremental
+    #[arg(long)]
+    full: bool,
+    /// Let this run remove more rows than `max_removed` allows
+    #[arg(long)]
+    allow_removal: bool,
     #[command(flatten)]
     waiting: Waiting,
     #[command(flatten)]
@@ -46,7 +52,8 @@ impl Waiting {
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let events = options.waiting.events(&client, &options.name).await?;
-    let requested = client.request_run(&options.name, options.idempotency_key.as_deref()).await?;
+    let kind = RunKind { full: options.full, allow_removal: options.allow_removal };
+    let requested = client.request_run(&options.name, options.idempotency_key.as_deref(), kind).await?;
     attend(&client, &options.name, &requested, events, &options.waiting).await
 }
 
@@ -114,11 +121,13 @@ fn summary(run: &Run) -> String {
     let (read, written) = (counted(run.rows_read, "row"), thousands(run.rows_written));
     let rejected =
         if run.rows_rejected > 0 { format!(", {} rejected", thousands(run.rows_rejected)) } else { String::new() };
+    let removed =
+        if run.rows_removed > 0 { format!(", {} removed", thousands(run.rows_removed)) } else { String::new() };
     let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
     let repeated =
         if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };
     let mut text = format!(
-        "{} {}: {read} read, {written} written{rejected} in {took}{speed}, {batches}{repeated}",
+        "{} {}: {read} read, {written} written{removed}{rejected} in {took}{speed}, {batches}{repeated}",
         if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
         printable(&run.pipeline),
     );

@@ -30,7 +30,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         if list.items.is_empty() {
             return format!("`{name}` never ran; `vitrina run {name} --wait` runs it");
         }
-        let mut table = Table::new(&["run", "status", "requested (UTC)", ">took", ">read", ">written", "error"]);
+        let mut table =
+            Table::new(&["run", "status", "requested (UTC)", ">took", ">read", ">written", ">removed", "error"]);
         for run in &list.items {
             table.row(row(run));
         }
@@ -38,7 +39,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
-fn row(run: &Run) -> [Cell; 7] {
+fn row(run: &Run) -> [Cell; 8] {
     [
         (&run.id).into(),
         Cell::styled(&run.status, status(&run.status)),
@@ -46,6 +47,7 @@ fn row(run: &Run) -> [Cell; 7] {
         run.duration_ms.map(duration).unwrap_or_default().into(),
         thousands(run.rows_read).into(),
         thousands(run.rows_written).into(),
+        thousands(run.rows_removed).into(),
         run.error.as_deref().unwrap_or_default().into(),
     ]
 }

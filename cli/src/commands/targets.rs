@@ -1,16 +1,20 @@
 //! `vitrina targets`.
 
 use clap::Args;
+use serde_json::json;
 use vitrina_shared::process::Failure;
 
 use crate::{
     client::{Connection, List, Target},
-    output::{Format, Table, time},
+    output::{self, Format, Table, printable, time},
 };
 
 /// Options of `targets`.
 #[derive(Debug, Args)]
 pub struct Options {
+    /// Take this target off the list; its table or index stays
+    #[arg(long, value_name = "TARGET")]
+    remove: Option<String>,
     #[command(flatten)]
     format: Format,
     #[command(flatten)]
@@ -18,6 +22,15 @@ pub struct Options {
 }
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {
+    if let Some(target) = &options.remove {
+        options.server.client()?.forget_target(target).await?;
+        if options.format.json {
+            output::json(&json!({ "removed": target }));
+        } else {
+            output::line(format!("no pipeline may write {} any more; what is in it stays", printable(target)));
+        }
+        return Ok(());
+    }
     let found = options.server.client()?.targets().await?;
     options.format.show(found, |list: List<Target>| {
         if list.items.is_empty() {

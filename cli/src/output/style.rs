@@ -1,9 +1,10 @@
 //! Colours, numbers and times as people read them.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use anstyle::{AnsiColor, Style};
 use chrono::{DateTime, Utc};
+use vitrina_shared::process::steers_a_terminal;
 
 /// Done, equal, ready.
 pub const GOOD: Style = AnsiColor::Green.on_default();
@@ -33,9 +34,31 @@ pub fn status(status: &str) -> Style {
     }
 }
 
-/// Text from elsewhere without characters that would steer the terminal.
-pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+/// The text without what would steer the terminal, but for the styles of ours.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers_a_terminal) {
+        return Cow::Borrowed(text);
+    }
+    let styles: Vec<String> = [GOOD, BAD, WARN, NOTE, DIM, BOLD]
+        .iter()
+        .flat_map(|style| [format!("{style}"), format!("{style:#}")])
+        .collect();
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(place) = rest.find(steers_a_terminal) {
+        shown.push_str(&rest[..place]);
+        rest = &rest[place..];
+        if let Some(style) = styles.iter().find(|style| rest.starts_with(style.as_str())) {
+            shown.push_str(style);
+            rest = &rest[style.len()..];
+        } else {
+            let mut chars = rest.chars();
+            chars.next();
+            shown.push('\u{fffd}');
+            rest = chars.as_str();
+        }
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
 }
 
 /// A number in groups: `20,000`.
@@ -91,7 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_cannot_steer_the_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\tc"), "a\u{fffd}[2Jb\tc");
+    fn foreign_text_cannot_steer_the_terminal_and_ours_has_its_styles() {
+        let painted = paint(BAD, "a\u{1b}[2Jb\tc\u{9b}1m\u{1b}[5md");
+        assert_eq!(clean(&painted), paint(BAD, "a\u{fffd}[2Jb\tc\u{fffd}1m\u{fffd}[5md"));
+        assert!(matches!(clean("a\nb"), Cow::Borrowed("a\nb")));
     }
 }

@@ -59,7 +59,7 @@ fn every_problem_is_found_at_once_with_its_place() {
             "3:5: pipelines.a: there is no `mdoe` here; did you mean `mode`?",
             "5:17: pipelines.a.batch_size: takes a whole number, not the text `many`",
             "6:26: pipelines.a.options.null_keys: takes error or first, not `frist`; did you mean `first`?",
-            "6:33: pipelines.a.options: there is no `tempo` here; it takes full_strategy, lookback_seconds, max_rejects, null_keys, on_row_error",
+            "6:33: pipelines.a.options: there is no `tempo` here; it takes full_strategy, key_order, lookback_seconds, max_rejects, null_keys, on_row_error",
             "2:5: pipelines.a: `mode` is missing",
             "8:11: pipelines.b.mode: takes full or incremental, not `ful`; did you mean `full`?",
             "9:14: pipelines.b.enabled: takes true or false, not the text `yes`",
@@ -103,6 +103,8 @@ fn aliases_cannot_make_a_small_file_huge() {
     }
     assert!(problems(&text)[0].contains("more than 100000 values"));
     assert!(problems(&"[".repeat(100))[0].contains("nested more than 32 times"));
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a, ".repeat(3_000));
+    assert!(problems(&long)[0].contains("more than 16 MiB"), "{:?}", problems(&long)[0].len());
 }
 
 #[test]

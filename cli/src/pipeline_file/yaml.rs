@@ -11,6 +11,8 @@ use super::Problem;
 const DEEPEST: usize = 32;
 /// An alias repeats what it names; a few of them can make a small file huge.
 const MOST_NODES: usize = 100_000;
+/// So can a long text that is named often. The API takes a pipeline of 1 MiB.
+const MOST_MIB: usize = 16;
 
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,12 +91,32 @@ impl Node {
         place
     }
 
-    fn size(&self) -> usize {
-        1 + match &self.content {
-            Content::Scalar(_) => 0,
-            Content::List(items) => items.iter().map(Self::size).sum(),
-            Content::Map(entries) => entries.iter().map(|(_, _, node)| node.size()).sum(),
+    /// Values, and bytes of text, with all that is within.
+    fn size(&self) -> Size {
+        match &self.content {
+            Content::Scalar(value) => Size { nodes: 1, bytes: value.as_str().map_or(0, str::len) },
+            Content::List(items) => items.iter().map(Self::size).fold(Size::NODE, Size::plus),
+            Content::Map(entries) => {
+                let of_entry =
+                    |(key, _, node): &(String, Place, Self)| node.size().plus(Size { nodes: 1, bytes: key.len() });
+                entries.iter().map(of_entry).fold(Size::NODE, Size::plus)
+            }
         }
+    }
+}
+
+/// How much of memory a value takes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Size {
+    const NODE: Self = Self { nodes: 1, bytes: 0 };
+
+    fn plus(self, other: Self) -> Self {
+        Self { nodes: self.nodes.saturating_add(other.nodes), bytes: self.bytes.saturating_add(other.bytes) }
     }
 }
 
@@ -125,7 +147,7 @@ struct Builder {
     documents: Vec<Node>,
     open: Vec<Open>,
     anchors: std::collections::HashMap<usize, Node>,
-    nodes: usize,
+    size: Size,
 }
 
 /// A list or map that is not complete yet.
@@ -140,6 +162,7 @@ impl Builder {
     fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Problem> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
+                self.grow(Size { nodes: 1, bytes: text.len() }, anchor > 0, place)?;
                 let content = Content::Scalar(scalar(&text, style, tag.as_ref(), place)?);
                 self.put(Node { place, content }, anchor)
             }
@@ -149,10 +172,15 @@ impl Builder {
                 Some(open) => self.put(open.node, open.anchor),
                 None => Ok(()),
             },
-            Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
-                Some(node) => self.put(node, 0),
-                None => Err(wrong(place, "this alias names nothing that stands before it".to_owned())),
-            },
+            Event::Alias(anchor) => {
+                let Some(size) = self.anchors.get(&anchor).map(Node::size) else {
+                    return Err(wrong(place, "this alias names nothing that stands before it".to_owned()));
+                };
+                // Before it is repeated: a value that is too large is not made first.
+                self.grow(size, false, place)?;
+                let node = self.anchors.get(&anchor).cloned().unwrap_or_default();
+                self.put(node, 0)
+            }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
                 Ok(())
             }
@@ -163,17 +191,32 @@ impl Builder {
         if self.open.len() == DEEPEST {
             return Err(wrong(place, format!("this is nested more than {DEEPEST} times")));
         }
+        self.grow(Size::NODE, false, place)?;
         self.open.push(Open { node: Node { place, content }, anchor, key: None });
+        Ok(())
+    }
+
+    /// Counts what is about to be kept, `twice` where it has a name by which it can be repeated.
+    fn grow(&mut self, size: Size, twice: bool, place: Place) -> Result<(), Problem> {
+        self.size = self.size.plus(size);
+        if twice {
+            self.size = self.size.plus(size);
+        }
+        if self.size.nodes > MOST_NODES {
+            return Err(wrong(place, format!("the file has more than {MOST_NODES} values")));
+        }
+        if self.size.bytes > MOST_MIB * 1024 * 1024 {
+            return Err(wrong(place, format!("the file has more than {MOST_MIB} MiB, with what its aliases repeat")));
+        }
         Ok(())
     }
 
     /// A complete value goes where it belongs: into a map as key or value, into a list, or it is a document.
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
-        self.nodes += node.size();
-        if self.nodes > MOST_NODES {
-            return Err(wrong(node.place, format!("the file has more than {MOST_NODES} values")));
-        }
         if anchor > 0 {
+            if !matches!(node.content, Content::Scalar(_)) {
+                self.grow(node.size(), false, node.place)?;
+            }
             self.anchors.insert(anchor, node.clone());
         }
         let Some(open) = self.open.last_mut() else {

@@ -124,6 +124,41 @@ async fn a_mart_is_created_from_its_query_and_then_filled() {
 }
 
 #[tokio::test]
+async fn a_mart_that_was_dropped_is_no_dead_end() {
+    let here = Deployment::start().await;
+    let file = "pipelines:
+  - name: titles
+    mode: incremental
+    target_table: analytics.titles
+    target: {create: true, key: [id]}
+    incremental_key: modified
+    incremental_id_key: id
+    source_query: select id, name, modified from content.genre
+";
+    here.apply(file);
+    here.prints(&["run", "titles", "--wait"]);
+    sqlx::raw_sql("drop table analytics.titles").execute(here.db.admin()).await.unwrap();
+
+    let output = here.vitrina(&["validate", "titles"]).output().unwrap();
+    assert!(text(&output).contains("there is no table `analytics.titles`"), "{}", text(&output));
+    here.file("file.yaml", &file.replace("    target: {create: true, key: [id]}\n", ""));
+    let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();
+    assert!(text(&output).contains("pipeline titles, target_table: there is no table"), "{}", text(&output));
+
+    let told = here.apply(file);
+    assert!(told.contains("create table analytics.titles (") && told.contains("= titles unchanged"), "{told}");
+    assert!(here.prints(&["run", "titles", "--wait"]).contains("5 rows read, 5 written"));
+
+    let output = here.vitrina(&["targets", "--remove", "analytics.titles"]).output().unwrap();
+    assert!(text(&output).contains("target `analytics.titles` is written by `titles`"), "{}", text(&output));
+    sqlx::raw_sql("delete from etl.etl_pipelines").execute(here.db.admin()).await.unwrap();
+    assert!(
+        here.prints(&["targets", "--remove", "analytics.titles"]).contains("no pipeline may write analytics.titles")
+    );
+    assert!(!here.prints(&["targets"]).contains("titles"));
+}
+
+#[tokio::test]
 async fn a_target_whose_key_differs_and_one_that_cannot_be_made_are_problems_of_the_file() {
     let here = Deployment::api(&[]).await;
     let with = |target: &str, table: &str| {

@@ -200,3 +200,98 @@ fn a_wrong_environment_is_told_by_the_variables_name() {
     let output = program().arg("ls").current_dir(place.path()).output().unwrap();
     assert!(text(&output).contains(".env line 1 is not of the form NAME=value"), "{}", text(&output));
 }
+
+#[tokio::test]
+async fn what_a_row_or_a_file_contains_does_not_steer_the_terminal() {
+    let here = Deployment::start().await;
+    sqlx::raw_sql("update content.genre set name = E'\\x1b[2J\\u009b31m\\u202eplain'")
+        .execute(here.db.admin())
+        .await
+        .unwrap();
+    here.apply(
+        &genres().replace("id as genre_id, name, modified", "id as genre_id, (name::int)::text as name, modified"),
+    );
+    for typed in [&["preview", "genres"][..], &["reconcile", "genres", "--depth", "rows"], &["run", "genres", "--wait"]]
+    {
+        let output = here.vitrina(typed).output().unwrap();
+        let said = text(&output);
+        assert!(!output.status.success() && said.contains("plain"), "{typed:?}: {said}");
+        assert!(!said.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{typed:?}: {said:?}");
+    }
+    here.file("file.yaml", "\"\\e[2Jplain\": 1\n");
+    for command in ["validate", "apply"] {
+        let said = text(&here.vitrina(&[command, "-f", "file.yaml"]).output().unwrap());
+        assert!(said.contains("plain") && !said.contains('\u{1b}'), "{command}: {said:?}");
+    }
+    // JSON is the same for programs, whatever is in it.
+    sqlx::raw_sql("update content.genre set name = U&'\\009bplain'").execute(here.db.admin()).await.unwrap();
+    here.apply(&genres());
+    let printed = here.prints(&["preview", "genres", "--json"]);
+    assert!(!printed.contains('\u{9b}'), "{printed:?}");
+    let preview: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert!(preview.to_string().contains("\u{9b}plain"), "{preview}");
+}
+
+#[test]
+fn the_token_of_the_environment_is_not_sent_to_the_address_of_a_file() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let addr = listener.local_addr().unwrap();
+    let asked = || {
+        let mut asked = 0;
+        while listener.accept().is_ok() {
+            asked += 1;
+        }
+        asked
+    };
+    let directory = tempfile::TempDir::new().unwrap();
+    let secret = "environment-secret-1";
+    let ls = || {
+        let mut command = program();
+        command.arg("ls").current_dir(directory.path());
+        command
+    };
+    for line in [format!("VITRINA_URL=http://{addr}"), format!("VITRINA_ADDR={addr}")] {
+        std::fs::write(directory.path().join(".env"), format!("{line}\n")).unwrap();
+        for command in [ls().env("VITRINA_TOKEN", secret), ls().args(["--token", secret])] {
+            let output = command.output().unwrap();
+            let said = text(&output);
+            assert_eq!((output.status.code(), asked()), (Some(1), 0), "{said}");
+            assert!(
+                said.contains("the file .env of this directory names the address") && !said.contains(secret),
+                "{said}"
+            );
+        }
+    }
+    // An address of the user's own is asked, and so is the file's with no token or with the file's own.
+    let url = format!("http://{addr}");
+    std::fs::write(directory.path().join(".env"), format!("VITRINA_URL={url}\n")).unwrap();
+    for command in [ls().args(["--url", &url]).env("VITRINA_TOKEN", secret), &mut ls()] {
+        reach(command, &listener);
+    }
+    std::fs::write(directory.path().join(".env"), format!("VITRINA_URL={url}\nVITRINA_TOKEN=a-secret-of-the-file\n"))
+        .unwrap();
+    reach(&mut ls(), &listener);
+    // Nor does a file say through whom requests go: only settings of ours are taken from it.
+    std::fs::write(directory.path().join(".env"), format!("HTTP_PROXY=http://{addr}\nhttp_proxy=http://{addr}\n"))
+        .unwrap();
+    let output = ls().args(["--url", "http://vitrina.invalid:1"]).env("VITRINA_TOKEN", secret).output().unwrap();
+    assert_eq!((output.status.code(), asked()), (Some(1), 0), "{}", text(&output));
+}
+
+/// Whether the program asks at this address; it gets no answer.
+fn reach(command: &mut Command, listener: &TcpListener) {
+    let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let deadline = std::time::Instant::now() + crate::support::SOON;
+    let reached = loop {
+        match listener.accept() {
+            Ok(_) => break true,
+            Err(_) if std::time::Instant::now() > deadline => break false,
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    };
+    let _ = child.kill();
+    child.wait().unwrap();
+    while listener.accept().is_ok() {}
+    assert!(reached, "nobody asked");
+}

@@ -1,7 +1,16 @@
 //! The `.env` file of the working directory.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How names of settings begin that are taken from the file. Others are none of ours: a file that lies in some directory does not
+/// say through which proxy requests go, whose certificates are trusted, or what is loaded into programs that we start.
+const OURS: &[&str] = &["VITRINA_", "DATABASE_URL", "ELASTICSEARCH_URL", "OTEL_", "PG", "NO_COLOR", "RUST_BACKTRACE"];
+
+/// The names of variables that came from the file.
+static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Why the `.env` file was not taken. Says where, never what: the file holds secrets.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +36,12 @@ pub enum DotenvError {
     },
 }
 
-/// Takes the variables of `./.env`, if there is one, into this process; those already set stay as they are.
+/// Whether a variable came from the file. A directory's file is less to be trusted than what the user has set.
+pub fn is_from_dotenv(name: &str) -> bool {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+}
+
+/// Takes the settings of `./.env`, if there is one, into this process; those already set stay as they are.
 ///
 /// Call it first in `main`, before other threads may read the environment. Returns whether there was a file.
 pub fn load_dotenv() -> Result<bool, DotenvError> {
@@ -42,8 +56,25 @@ fn load(path: &Path) -> Result<bool, DotenvError> {
         Err(error) => return Err(unreadable(error)),
     };
     check(&text).map_err(|line| DotenvError::Line { path: path.to_owned(), line })?;
+    let text = text.trim_start_matches('\u{feff}');
+    let pairs: Vec<_> = dotenvy::from_read_iter(text.as_bytes()).flatten().collect();
+    let (ours, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(name, _)| is_ours(name));
+    let new = ours.iter().map(|(name, _)| name).filter(|name| std::env::var_os(name).is_none()).cloned();
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
+    let written: String = ours.iter().map(written).collect();
+    let text = if others.is_empty() { text } else { written.as_str() };
     dotenvy::from_read(text.as_bytes()).map_err(|error| unreadable(io::Error::other(error)))?;
     Ok(true)
+}
+
+fn is_ours(name: &str) -> bool {
+    OURS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// A line of the file, whatever the value contains.
+fn written((name, value): &(String, String)) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$");
+    format!("{name}=\"{value}\"\n")
 }
 
 /// Finds the first wrong line, before any variable is taken.
@@ -87,6 +118,22 @@ mod tests {
         std::fs::remove_file(path).expect("the file goes");
         assert_eq!(std::env::var("VITRINA_TEST_DOTENV").as_deref(), Ok("a\nb"));
         assert_ne!(std::env::var("PATH").as_deref(), Ok("/nowhere"));
+        assert!(is_from_dotenv("VITRINA_TEST_DOTENV") && !is_from_dotenv("PATH"));
+    }
+
+    #[test]
+    fn only_settings_of_ours_are_taken_and_it_is_known_which() {
+        let value = r#"a "b" \'c' ${PATH} $d #e"#;
+        let quoted = r#""a \"b\" \\'c' \${PATH} \$d #e""#;
+        let text =
+            format!("HTTPS_PROXY=http://h:1\nLD_PRELOAD=/x\nVITRINA_TEST_DOTENV_OURS={quoted}\nVITRINA_TEST_EMPTY=\n");
+        let path = file("ours", &text);
+        assert!(load(&path).expect("a good file"));
+        std::fs::remove_file(path).expect("the file goes");
+        assert_eq!(std::env::var("VITRINA_TEST_DOTENV_OURS").as_deref(), Ok(value));
+        assert_eq!(std::env::var("VITRINA_TEST_EMPTY").as_deref(), Ok(""));
+        assert!(std::env::var_os("LD_PRELOAD").is_none());
+        assert!(is_from_dotenv("VITRINA_TEST_DOTENV_OURS") && !is_from_dotenv("LD_PRELOAD") && !is_from_dotenv("PATH"));
     }
 
     #[test]

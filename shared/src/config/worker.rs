@@ -12,7 +12,7 @@ use super::metrics_token::MetricsToken;
 pub const DRAIN: Duration = Duration::from_secs(30);
 
 /// How large a row may be, in bytes, unless told otherwise.
-const MAX_ROW_BYTES: u32 = 64 * 1024 * 1024;
+const MAX_ROW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// The settings of one worker process.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(worker.heartbeat, Duration::from_secs(2));
         assert_eq!(worker.pause, Duration::from_secs(60));
         assert_eq!(worker.drain, Duration::from_secs(30));
-        assert_eq!(worker.max_row_bytes, 67_108_864);
+        assert_eq!(worker.max_row_bytes, 16_777_216);
     }
 
     #[test]

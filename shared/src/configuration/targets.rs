@@ -9,10 +9,11 @@ use crate::{
         bounds::{self, MAX_KEY_COLUMNS},
     },
     guard::{Describing, SourceSchemas},
+    lifecycle::{self, Cause, LifecycleError},
     store::{
         self,
         marts::{self, NewMart},
-        targets,
+        pipelines, targets,
     },
     validation,
 };
@@ -45,6 +46,9 @@ pub enum AllowError {
     /// It is in the whitelist.
     #[error("target `{0}` is in the whitelist already")]
     Taken(String),
+    /// Its table is gone, and a run that writes it is unfinished.
+    #[error("pipeline `{0}` has an unfinished run that writes the target: cancel it first")]
+    Busy(String),
     /// Something about it is wrong.
     #[error("{} thing(s) are wrong", .0.len())]
     Wrong(Vec<Problem>),
@@ -62,7 +66,8 @@ pub async fn try_target(
 ) -> Result<Allowed, AllowError> {
     let name = parse(wanted)?;
     let mut connection = db.acquire().await?;
-    if targets::find(&mut connection, wanted.target).await?.is_some() {
+    let is_lost = lost(&mut connection, wanted, &name).await?.is_some();
+    if !is_lost && targets::find(&mut connection, wanted.target).await?.is_some() {
         return Err(AllowError::Taken(wanted.target.to_owned()));
     }
     let ddl = match new_mart(&mut connection, describing, wanted, &name, schemas).await? {
@@ -75,20 +80,29 @@ pub async fn try_target(
     Ok(Allowed { entry: None, ddl })
 }
 
-/// Allows the target, and creates its table before if that is wanted: both or nothing.
+/// Allows the target, and creates its table before if that is wanted: both or nothing. A target that is allowed already, and
+/// whose table was dropped, gets its table again; the pipelines that write it begin at the beginning then.
 pub async fn allow_target(
     db: &PgPool,
     describing: &Describing,
     wanted: &WantedTarget<'_>,
     schemas: &SourceSchemas,
+    cause: Cause<'_>,
 ) -> Result<Allowed, AllowError> {
     let name = parse(wanted)?;
     let mut tx = db.begin().await?;
+    let lost = lost(&mut tx, wanted, &name).await?;
     let ddl = match new_mart(&mut tx, describing, wanted, &name, schemas).await? {
         Some(mart) => Some(marts::create(&mut tx, &mart).await.map_err(refusal)?),
         None => None,
     };
     refuse_wrong(validation::target_problems(&mut tx, &name, wanted.key, wanted.options).await?)?;
+    if let Some(entry) = lost {
+        begin_anew(&mut tx, &entry.target, cause).await?;
+        tx.commit().await?;
+        tracing::info!(target_name = %entry.target, actor = cause.actor, "table of a target created again");
+        return Ok(Allowed { entry: Some(entry), ddl });
+    }
     let entry = targets::insert(&mut tx, wanted.target, wanted.key, wanted.options).await.map_err(|error| {
         if store::violates(&error, "etl_targets_pkey") {
             AllowError::Taken(wanted.target.to_owned())
@@ -99,6 +113,83 @@ pub async fn allow_target(
     tx.commit().await?;
     tracing::info!(target_name = %entry.target, key = ?entry.key, created = ddl.is_some(), "target allowed");
     Ok(Allowed { entry: Some(entry), ddl })
+}
+
+/// The entry of a target that is allowed already, if its table is gone and wanted again.
+async fn lost(
+    connection: &mut PgConnection,
+    wanted: &WantedTarget<'_>,
+    name: &TargetName,
+) -> Result<Option<Target>, AllowError> {
+    let TargetName::Mart(table) = name else { return Ok(None) };
+    if wanted.create_from.is_none() || !targets::columns(connection, table).await?.is_empty() {
+        return Ok(None);
+    }
+    Ok(targets::find(connection, wanted.target).await?.filter(|entry| entry.key == wanted.key))
+}
+
+/// Forgets the checkpoints of all pipelines that write a target: an empty table has none of the rows up to them.
+async fn begin_anew(tx: &mut PgConnection, target: &str, cause: Cause<'_>) -> Result<(), AllowError> {
+    for writer in pipelines::writing(tx, target).await? {
+        let Some(pipeline) = pipelines::lock(tx, &writer.id.into()).await? else { continue };
+        if pipeline.status.has_unfinished_run() {
+            return Err(AllowError::Busy(pipeline.draft.name));
+        }
+        match lifecycle::forget_checkpoint(tx, &pipeline, CREATED_AGAIN, cause).await {
+            Ok(_) => {}
+            Err(LifecycleError::Database(error)) => return Err(error.into()),
+            Err(_) => return Err(AllowError::Busy(pipeline.draft.name)),
+        }
+    }
+    Ok(())
+}
+
+/// Why a pipeline begins at the beginning after its mart was created again.
+const CREATED_AGAIN: &str =
+    "checkpoint forgotten: the table of the target was created again, the next run reads everything";
+
+/// Why a target stays on the whitelist.
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetError {
+    /// It is not there.
+    #[error("there is no target `{0}`")]
+    NoTarget(String),
+    /// Pipelines write it.
+    #[error("target `{target}` is written by {}: remove or change them first", .pipelines.join(", "))]
+    Written {
+        /// The target.
+        target: String,
+        /// Those pipelines.
+        pipelines: Vec<String>,
+    },
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// Takes a target off the whitelist. Its table or index stays.
+pub async fn forget_target(db: &PgPool, target: &str, cause: Cause<'_>) -> Result<(), ForgetError> {
+    let mut connection = db.acquire().await?;
+    // PostgreSQL cannot even look for such a name.
+    if target.contains('\0') {
+        return Err(ForgetError::NoTarget(target.to_owned()));
+    }
+    match targets::delete(&mut connection, target).await {
+        Ok(true) => {
+            tracing::info!(target_name = target, actor = cause.actor, "target taken off the whitelist");
+            Ok(())
+        }
+        Ok(false) => Err(ForgetError::NoTarget(target.to_owned())),
+        Err(error)
+            if store::violates(&error, "etl_pipelines_target_fkey")
+                || store::violates(&error, "etl_pipeline_tasks_target_fkey") =>
+        {
+            let names = targets::named_by(&mut connection, target).await?;
+            let pipelines = names.into_iter().map(|name| format!("`{name}`")).collect();
+            Err(ForgetError::Written { target: target.to_owned(), pipelines })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn parse(wanted: &WantedTarget<'_>) -> Result<TargetName, AllowError> {
@@ -135,7 +226,7 @@ async fn new_mart(
     {
         return Ok(None);
     }
-    let planned = validation::plan_mart(describing, name, wanted.key, sql, schemas).await?;
+    let planned = validation::plan_mart(connection, describing, name, wanted.key, sql, schemas).await?;
     planned.map(Some).map_err(AllowError::Wrong)
 }
 

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::BoxFuture;
 use sqlx::{Connection, PgConnection, pool::PoolConnectionMetadata, postgres::PgPoolOptions};
 use tokio::time::timeout;
 
@@ -20,6 +21,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(1500);
 /// How long a connection may take to end what it is in the middle of when it comes back. Statements whose caller gave up
 /// have ended by then, or will not.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Makes a session new again, and says whether it can be used by others.
+pub(super) type Renew = for<'c> fn(&'c mut PgConnection) -> BoxFuture<'c, sqlx::Result<bool>>;
 
 /// What a pool knows about the silence of its connections.
 #[derive(Debug, Clone, Default)]
@@ -35,8 +39,8 @@ struct State {
 }
 
 impl Silence {
-    /// Bounds every wait of a pool. `renew` is what makes a session new again before others use it.
-    pub fn bounds(&self, options: PgPoolOptions, renew: Option<&'static str>) -> PgPoolOptions {
+    /// Bounds every wait of a pool. `renew` makes a session new again before others use it.
+    pub fn bounds(&self, options: PgPoolOptions, renew: Renew) -> PgPoolOptions {
         let (opened, taken, returned) = (self.clone(), self.clone(), self.clone());
         options
             .after_connect(move |_, _| {
@@ -87,20 +91,12 @@ impl Silence {
         &self,
         connection: &mut PgConnection,
         meta: &PoolConnectionMetadata,
-        renew: Option<&'static str>,
+        renew: Renew,
     ) -> sqlx::Result<bool> {
         if self.distrusts(meta.age) {
             return Ok(false);
         }
-        let ended = async {
-            // Costs nothing where nothing is under way.
-            connection.flush().await?;
-            if let Some(statements) = renew {
-                sqlx::raw_sql(statements).execute(&mut *connection).await?;
-            }
-            Ok::<_, sqlx::Error>(true)
-        };
-        match timeout(ENDS_WITHIN, ended).await {
+        match timeout(ENDS_WITHIN, renew(connection)).await {
             Ok(ended) => ended,
             Err(_silence) => {
                 tracing::warn!("a connection to the database did not end its statement and is closed");

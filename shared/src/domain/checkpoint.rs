@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Checkpoint {
     /// Value of the incremental key.
     pub key: String,
-    /// Value of the id that tells apart rows with equal keys; none means before the first row with a greater key.
+    /// Value of the id that tells apart rows with equal keys; none means before the first row with that key.
     pub id: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub fn key_time(key: &str) -> Option<DateTime<Utc>> {
 /// | incremental | the incremental key and the id key    |
 /// | full        | the columns of the target's key       |
 ///
-/// A value may be absent: `(key, null)` is before every row that has a greater key.
+/// A value may be absent: `(key, null)` is before every row that has the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, sqlx::Type)]
 #[serde(transparent)]
 #[sqlx(transparent, no_pg_array)]

@@ -8,6 +8,7 @@ use super::{
     PipelineId, Status, TargetName, Task, TaskPlan,
     bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
     names::named_enum,
+    removal::MaxRemoved,
 };
 
 named_enum! {
@@ -39,6 +40,14 @@ named_enum! {
         Error = "error",
         /// Read them before all others.
         First = "first",
+    }
+}
+
+named_enum! {
+    /// What the user says of keys that come neither from the clock nor from a sequence.
+    KeyOrder {
+        /// Rows become visible in the order of their keys, but for those of transactions that are writing just now.
+        Commit = "commit",
     }
 }
 
@@ -75,12 +84,18 @@ pub struct PipelineOptions {
     /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
+    /// What the user says of the order of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_order: Option<KeyOrder>,
     /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OnRowError>,
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
+    /// How many rows of the target one run may remove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_removed: Option<MaxRemoved>,
 }
 
 impl PipelineOptions {
@@ -246,6 +261,9 @@ impl PipelineDraft {
             problems
                 .push(Problem::new("options.lookback_seconds", "a pipeline in mode `full` reads everything anyway"));
         }
+        if self.mode == Mode::Full && self.options.key_order.is_some() {
+            problems.push(Problem::new("options.key_order", "a pipeline in mode `full` reads everything anyway"));
+        }
         problems
     }
 
@@ -284,6 +302,25 @@ impl PipelineDraft {
             (draft.incremental_key.clone(), draft.incremental_id_key.clone(), draft.final_target().0.to_owned())
         };
         kept(self) == kept(changed)
+    }
+
+    /// Whether both read the same rows and make the same of them.
+    pub fn reads_alike(&self, other: &Self) -> bool {
+        let steps = |draft: &Self| -> Vec<_> {
+            draft.tasks.iter().skip(1).map(|task| (task.body.clone(), task.options.clone())).collect()
+        };
+        self.reader().map(|(query, _)| query) == other.reader().map(|(query, _)| query) && steps(self) == steps(other)
+    }
+
+    /// What differs between a run's inputs and the pipeline as it is now, so that repeating the run would write other rows,
+    /// or elsewhere.
+    pub fn differs_from_run(&self, inputs: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("target", self.final_target().0 != inputs.final_target().0),
+            ("mode", self.mode != inputs.mode),
+            ("query or transforms", !self.reads_alike(inputs)),
+        ];
+        fields.into_iter().filter_map(|(field, differs)| differs.then_some(field)).collect()
     }
 
     /// The fields that differ and must not change while a run is unfinished.

@@ -71,6 +71,8 @@ pub struct Run {
     pub rows_written: i64,
     /// Rows that went to the dead letters.
     pub rows_rejected: i64,
+    /// Rows that were removed from the target.
+    pub rows_removed: i64,
     /// Estimate of the rows to read.
     pub rows_total: Option<i64>,
     /// Batches committed.
@@ -110,6 +112,7 @@ impl Run {
             rows_read: 0,
             rows_written: 0,
             rows_rejected: 0,
+            rows_removed: 0,
             rows_total: None,
             batches: 0,
             attempts: 0,

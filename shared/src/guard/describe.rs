@@ -18,6 +18,7 @@ use crate::domain::SourceColumn;
 const BEFORE: usize = "create temporary view vitrina_judged as select * from (".len();
 const DUPLICATE_COLUMN: &str = "42701";
 const NO_COLUMN_TYPE: &str = "42P16";
+const TIMED_OUT: &str = "57014";
 
 /// How long describing a query may take, and wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Description {
     pub columns: Vec<SourceColumn>,
     /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
+    /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
+    pub origins: Vec<(u32, i16)>,
 }
 
 /// Asks the server what `query` returns and what it does. `walk` names the key and the id that its placeholders are about.
@@ -51,7 +54,7 @@ pub async fn describe(
 ) -> Result<Description, GuardError> {
     let mut tx = begin(conn, limits).await?;
     let read = async |tx: &mut PgConnection, text: &str| {
-        Reading::of(tx, text).await.map_err(|error| blame(error, |position| query.text.locate(position)))
+        Reading::of(tx, text).await.map_err(|error| blame(error, limits, |position| query.text.locate(position)))
     };
     let mut reading = read(&mut tx, &query.text.with_nulls()).await?;
     let mut columns = reading.columns();
@@ -73,14 +76,15 @@ pub async fn describe(
         column.nullable = nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
     }
     tx.rollback().await?;
-    Ok(Description { columns, relations: judged.relations })
+    Ok(Description { columns, relations: judged.relations, origins: judged.origins })
 }
 
 /// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.
 #[cfg(feature = "testing")]
 pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSchemas) -> Result<(), GuardError> {
-    let mut tx = begin(conn, &QueryLimits::default()).await?;
-    let reading = Reading::of(&mut tx, text).await.map_err(|error| blame(error, |_| None))?;
+    let limits = QueryLimits::default();
+    let mut tx = begin(conn, &limits).await?;
+    let reading = Reading::of(&mut tx, text).await.map_err(|error| blame(error, &limits, |_| None))?;
     judged::judge(&mut tx, reading.tree, schemas).await?;
     tx.rollback().await?;
     Ok(())
@@ -154,19 +158,22 @@ async fn nullable(conn: &mut PgConnection, origins: &[(u32, i16)]) -> sqlx::Resu
 }
 
 /// Tells the query's faults from the server's troubles. `locate` knows where the user wrote what stands at a place of the text.
-fn blame(error: sqlx::Error, locate: impl Fn(usize) -> Option<Location>) -> GuardError {
+fn blame(error: sqlx::Error, limits: &QueryLimits, locate: impl Fn(usize) -> Option<Location>) -> GuardError {
     let server = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
     match server {
+        Some(complaint) if complaint.code() == TIMED_OUT => {
+            Refusal::NotDescribed { seconds: limits.statement.as_secs() }.into()
+        }
         Some(complaint) if is_about_the_query(complaint.code()) => refusal(complaint, locate).into(),
         Some(_) | None => error.into(),
     }
 }
 
 /// Whether an SQLSTATE means that the query is wrong: anything but lost connections (08), conflicts (40), lack of resources
-/// (53), locks (55), shutdown (57, except a time-out), and failures of the server (58, XX).
+/// (53), locks (55), shutdown (57), and failures of the server (58, XX).
 fn is_about_the_query(code: &str) -> bool {
     let troubles = ["08", "40", "53", "55", "57", "58", "XX"];
-    code == "57014" || !troubles.iter().any(|class| code.starts_with(class))
+    !troubles.iter().any(|class| code.starts_with(class))
 }
 
 fn refusal(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Location>) -> Refusal {

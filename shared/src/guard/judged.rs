@@ -79,6 +79,11 @@ async fn check(
         }
         trees.extend(relation.view);
     }
+    if author == Author::User
+        && let Some(name) = catalog::type_out_of_reach(conn, &mentions.made, schemas).await?
+    {
+        return Err(Refusal::ForeignType { name, schemas: schemas.clone() }.into());
+    }
     let types = catalog::types(conn, mentions).await?;
     if let Some(name) = types.names.into_iter().next() {
         return Err(Refusal::ForbiddenType { name }.into());
@@ -90,20 +95,33 @@ async fn check(
     Ok(trees)
 }
 
-/// Refuses values that a mart cannot take without calling a function of somebody: casts between these types and those,
-/// casts to text and json, operator classes, the checks of domains. All of that executes with the rights to write marts, so
-/// the word of a function about itself is not enough.
-pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> Result<(), GuardError> {
+/// Refuses values that a mart cannot take without calling a function of another account: casts between the types `from` and
+/// `to`, casts to text and json, operator classes, the checks of domains. All of that executes with the rights to write marts,
+/// so the word of a function about itself is not enough. `table` is the mart, whose owner may give it types of their own.
+pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], table: &str) -> Result<(), GuardError> {
+    check_types(conn, to, Some(table)).await?;
+    check_types(conn, from, None).await?;
     let mentions = tree::Mentions { types: from.iter().copied().collect(), ..tree::Mentions::default() };
     let types = catalog::types(conn, &mentions).await?;
     let mut functions = catalog::casts(conn, from, to).await?;
     functions.extend(types.own);
     for check in types.checks {
-        let called = catalog::functions(conn, &tree::read(&check)?).await?;
-        functions.extend(called.into_iter().map(|called| called.facts));
+        let check = tree::read(&check)?;
+        let named: Vec<_> = check.types.iter().chain(&check.made).copied().collect();
+        check_types(conn, &named, None).await?;
+        functions.extend(catalog::functions(conn, &check).await?.into_iter().map(|called| called.facts));
     }
     match functions.iter().find(|function| !function.is_the_servers()) {
         Some(function) => Err(Refusal::ForeignValue { function: function.name() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses types that their owner can change at any time: a domain gets a check, a composite type a cast. An enumeration has
+/// no code, and the server, its extensions, a superuser, the database's owner and the mart's owner are trusted.
+pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&str>) -> Result<(), GuardError> {
+    match catalog::changeable_type(conn, types, table).await? {
+        Some(name) => Err(Refusal::ForeignValueType { name }.into()),
         None => Ok(()),
     }
 }

@@ -9,16 +9,34 @@ use crate::{
     store::{pipelines::Edition, runs, state},
 };
 
+/// A run that there is not yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fresh<'a> {
+    /// What it executes.
+    pub inputs: &'a PipelineDraft,
+    /// How it walks.
+    pub mode: Mode,
+    /// Where it begins.
+    pub from: Option<&'a Checkpoint>,
+    /// What asked for it.
+    pub trigger: Trigger,
+    /// The run that it repeats.
+    pub repeats: Option<RunId>,
+}
+
 /// The unfinished run of the pipeline, or a new one; in either case every open range of it has a live job.
 pub(super) async fn ensure_run(
     tx: &mut PgConnection,
     pipeline: &Pipeline,
+    inputs: &PipelineDraft,
+    mode: Mode,
     trigger: Trigger,
     cause: Cause<'_>,
 ) -> Result<Run, LifecycleError> {
     let Some(run) = runs::find_active(tx, pipeline.id).await? else {
-        let from = first_checkpoint(tx, pipeline).await?;
-        return new_run(tx, pipeline, &pipeline.draft, from.as_ref(), trigger, cause).await;
+        let from = first_checkpoint(tx, pipeline, mode).await?;
+        let fresh = Fresh { inputs, mode, from: from.as_ref(), trigger, repeats: None };
+        return new_run(tx, pipeline, fresh, cause).await;
     };
     if run.status == RunStatus::Paused {
         runs::requeue(tx, run.id).await?;
@@ -28,8 +46,12 @@ pub(super) async fn ensure_run(
 }
 
 /// A full run reads everything; an incremental one goes on where the last one stopped.
-async fn first_checkpoint(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<Option<Checkpoint>, LifecycleError> {
-    match pipeline.draft.mode {
+async fn first_checkpoint(
+    tx: &mut PgConnection,
+    pipeline: &Pipeline,
+    mode: Mode,
+) -> Result<Option<Checkpoint>, LifecycleError> {
+    match mode {
         Mode::Full => Ok(None),
         Mode::Incremental => Ok(state::find(tx, pipeline.id).await?.map(|state| state.checkpoint)),
     }
@@ -39,15 +61,13 @@ async fn first_checkpoint(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<
 pub(super) async fn new_run(
     tx: &mut PgConnection,
     pipeline: &Pipeline,
-    inputs: &PipelineDraft,
-    from: Option<&Checkpoint>,
-    trigger: Trigger,
+    fresh: Fresh<'_>,
     cause: Cause<'_>,
 ) -> Result<Run, LifecycleError> {
     let (id, job_id) = (RunId::generate(), jobs::new_id());
-    let run = prepare(pipeline, id, &job_id, inputs, from, trigger, cause)?;
+    let run = prepare(pipeline, id, &job_id, fresh, cause)?;
     let requested_at = runs::insert(tx, &run).await?;
-    Ok(Run::queued(id, pipeline, inputs.mode, trigger, requested_at, from.cloned()))
+    Ok(Run::queued(id, pipeline, fresh.mode, fresh.trigger, requested_at, fresh.from.cloned()))
 }
 
 /// Requests a run of a pipeline that is not locked, in one statement, if the pipeline is still as it was seen and has no
@@ -58,13 +78,15 @@ pub(super) async fn request_at_once(
     seen: &Edition,
     cause: Cause<'_>,
 ) -> Result<Option<Run>, LifecycleError> {
-    let from = first_checkpoint(connection, pipeline).await?;
+    let (inputs, mode) = (&pipeline.draft, pipeline.draft.mode);
+    let from = first_checkpoint(connection, pipeline, mode).await?;
     let (id, job_id) = (RunId::generate(), jobs::new_id());
-    let run = prepare(pipeline, id, &job_id, &pipeline.draft, from.as_ref(), Trigger::Api, cause)?;
+    let fresh = Fresh { inputs, mode, from: from.as_ref(), trigger: Trigger::Api, repeats: None };
+    let run = prepare(pipeline, id, &job_id, fresh, cause)?;
     let transition = transition(pipeline, Command::RequestRun, Some(id), RUN_REQUESTED, cause)?;
     let Some(requested_at) = runs::request(connection, &run, &transition, seen).await? else { return Ok(None) };
     tell(&transition);
-    Ok(Some(Run::queued(id, pipeline, pipeline.draft.mode, Trigger::Api, requested_at, from)))
+    Ok(Some(Run::queued(id, pipeline, mode, Trigger::Api, requested_at, from)))
 }
 
 /// A run about to be queued, with the job of its first batch.
@@ -72,11 +94,10 @@ fn prepare<'a>(
     pipeline: &Pipeline,
     id: RunId,
     job_id: &'a str,
-    inputs: &'a PipelineDraft,
-    from: Option<&'a Checkpoint>,
-    trigger: Trigger,
+    fresh: Fresh<'a>,
     cause: Cause<'a>,
 ) -> Result<runs::NewRun<'a>, EnqueueError> {
+    let Fresh { inputs, mode, from, trigger, repeats } = fresh;
     let job = BatchJob {
         pipeline_id: pipeline.id,
         run_id: id,
@@ -95,7 +116,9 @@ fn prepare<'a>(
         trigger,
         requested_by: cause.actor,
         correlation_id: cause.correlation_id,
+        mode,
         inputs,
+        repeats,
         from,
         job: runs::NewJob { id: job_id, queue: BATCH_QUEUE, payload, max_attempts: MAX_RESCUES.into() },
     })

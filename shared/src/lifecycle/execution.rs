@@ -11,7 +11,7 @@ use super::{Cause, LifecycleError, change, enqueue, lock, tell};
 use crate::{
     domain::{Command, ErrorClass, Pipeline, PipelineId, Run, RunId, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
-    store::{at_once, horizon, queue, runs, state, transitions::NewTransition},
+    store::{at_once, horizon, queue, runs, transitions::NewTransition},
 };
 
 /// Why a pipeline is idle after a run.
@@ -112,7 +112,7 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
     match pipeline.status {
         Status::RunRequested => {
             runs::begin(tx, run.id, start).await?;
-            settle_debts(tx, pipeline.id, &start.debts).await?;
+            settle_debts(tx, pipeline.id, start).await?;
             let reason = begun(run.started_at.is_some());
             change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
             Ok(Step::GoesOn)
@@ -125,30 +125,30 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
 
 /// Notes what the run reads again, and what it leaves to be read again. Together with its start: a run that does not
 /// begin has settled nothing.
-async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, debts: &runs::Debts) -> Result<(), LifecycleError> {
-    if debts.settled {
-        horizon::settle(tx, pipeline).await?;
+async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs::Start) -> Result<(), LifecycleError> {
+    let runs::Debts { settled, rewind, incurred } = &start.debts;
+    if !settled.is_empty() {
+        horizon::settle(tx, pipeline, settled).await?;
     }
-    if let Some(checkpoint) = &debts.rewind {
-        state::rewind(tx, pipeline, checkpoint).await?;
+    if let (Some(checkpoint), Some(upper), Some(server)) = (rewind, start.horizon, &start.server) {
+        horizon::rewind(tx, pipeline, checkpoint, upper, server).await?;
     }
-    if let Some(reread) = debts.incurred {
-        horizon::owe(tx, pipeline, reread).await?;
+    if !incurred.is_empty() {
+        horizon::owe(tx, pipeline, incurred).await?;
     }
     Ok(())
 }
 
 /// Ends the run of a job in one statement, if it was walked to its end and nothing else is to be noted with it: neither
-/// a wish to rest, nor, where `by_clock`, a transaction that appeared behind the run's bound. Returns what the run did; if
+/// a wish to rest, nor a transaction that appeared behind the run's bound. Returns what the run did; if
 /// something is in the way, nothing was changed, and [`conclude`] decides.
 pub async fn finish_at_once(
     connection: &mut PgConnection,
     job: &HeldJob,
     pipeline: &str,
-    by_clock: bool,
 ) -> Result<Option<runs::Sum>, LifecycleError> {
     let transition = job.transition(pipeline, Status::Running, Command::Finish, FINISHED)?;
-    let last = at_once::LastJob { id: &job.id, worker: &job.worker, by_clock };
+    let last = at_once::LastJob { id: &job.id, worker: &job.worker };
     let sum = at_once::finish(connection, &transition, last).await?;
     if sum.is_some() {
         tell(&transition);

@@ -20,6 +20,9 @@ pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
     for pipeline in stranded {
         match recover_one(db, pipeline).await {
             Ok(needed_it) => recovered += usize::from(needed_it),
+            Err(error) if error.is_target_busy() => {
+                tracing::info!(pipeline_id = %pipeline, "a pipeline waits for the run of another one on its target");
+            }
             Err(error) => tracing::error!(pipeline_id = %pipeline, error = %error, "a pipeline was not recovered"),
         }
     }
@@ -41,7 +44,8 @@ async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError
         tx.commit().await?;
         return Ok(true);
     }
-    let run = enqueue::ensure_run(&mut tx, &pipeline, Trigger::Recovery, cause).await?;
+    let (inputs, mode) = (&pipeline.draft, pipeline.draft.mode);
+    let run = enqueue::ensure_run(&mut tx, &pipeline, inputs, mode, Trigger::Recovery, cause).await?;
     tx.commit().await?;
     tracing::warn!(
         pipeline = %pipeline.draft.name,

@@ -1,11 +1,11 @@
 //! Every metric there is: what it means, how it is labelled and who shows it. `docs/METRICS.md` says the same.
 
 use super::{
-    BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CANCELLED_STATEMENTS, CHECKPOINT_LAG, DATABASE_UP, FENCED,
-    HORIZON_LAG, HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START,
+    BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CANCELLED_STATEMENTS, CHECKPOINT_LAG, CLOCK_STEPS, DATABASE_UP,
+    FENCED, HORIZON_LAG, HTTP_REQUEST_DURATION, HTTP_REQUESTS, JOB_SLOTS, JOBS_IN_FLIGHT, LAST_END, LAST_START,
     OPEN_DEAD_LETTERS, PIPELINE_STATUS, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, QUEUE_JOBS, QUEUE_OLDEST,
-    RECOVERED, REPORT_DURATION, REPORTS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_WRITTEN, RUN_DURATION, RUNS,
-    USUAL_INTERVAL, WAKEUP, WORKERS,
+    RECOVERED, REPORT_DURATION, REPORTS, REREAD_AGE, REREADS, RETRIES, ROWS_READ, ROWS_REJECTED, ROWS_REMOVED,
+    ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WAKEUP, WORKERS,
 };
 
 /// A metric.
@@ -79,10 +79,13 @@ pub const CATALOG: &[Metric] = &[
     metric(ROWS_READ, Counter, Deployment, &["pipeline"], "Rows that queries returned, in batches that were committed"),
     metric(ROWS_WRITTEN, Counter, Deployment, &["pipeline", "sink"], "Rows that were inserted or changed in a target"),
     metric(ROWS_REJECTED, Counter, Deployment, &["pipeline"], "Rows that could not be written and were set aside"),
+    metric(ROWS_REMOVED, Counter, Deployment, &["pipeline"], "Rows that were removed because their query returns them no more"),
     metric(BATCHES, Counter, Deployment, &["pipeline", "result"], "Batches, by result: committed or failed"),
     metric(PIPELINE_STATUS, Gauge, Deployment, &["pipeline", "status"], "1 for the status that a pipeline has, 0 for the others"),
     metric(CHECKPOINT_LAG, Gauge, Deployment, &["pipeline"], "Age of the oldest change in the source that may not be in the target yet"),
     metric(HORIZON_LAG, Gauge, Deployment, &["pipeline"], "How far open transactions hold back what an incremental run may read"),
+    metric(REREADS, Gauge, Deployment, &["pipeline"], "Transactions that a run passed while they were open, and whose rows will be read again"),
+    metric(REREAD_AGE, Gauge, Deployment, &["pipeline"], "Age of the oldest key that will be read again because of them; 0 if there is none"),
     metric(LAST_START, Gauge, Deployment, &["pipeline"], "When the last run began, as a Unix time"),
     metric(LAST_END, Gauge, Deployment, &["pipeline", "status"], "When the last run ended that ended so, as a Unix time"),
     metric(USUAL_INTERVAL, Gauge, Deployment, &["pipeline"], "Usual time between successful runs of an enabled pipeline: the median of the last eight"),
@@ -99,6 +102,7 @@ pub const CATALOG: &[Metric] = &[
     metric(RETRIES, Counter, Worker, &["pipeline", "class"], "Attempts that failed and are repeated, by class of error"),
     metric(RECOVERED, Counter, Worker, &[], "Jobs and pipelines that were brought back after a crash"),
     metric(FENCED, Counter, Worker, &[], "Batches refused because another worker had taken them over"),
+    metric(CLOCK_STEPS, Counter, Worker, &[], "How often the database's clock was seen to have gone back, or another server to have taken over"),
     metric(REPORTS, Counter, Worker, &["kind", "status"], "Reports that ended"),
     metric(REPORT_DURATION, Histogram, Worker, &["kind"], "Time of a report in a worker's hands"),
     metric(JOBS_IN_FLIGHT, Gauge, Worker, &[], "Jobs that the worker is executing"),

@@ -5,13 +5,13 @@
 //! it was expected: `for no key update` waits for whoever was faster, and looks at the row once more. What is saved are
 //! round trips, a third of what a run without news costs.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
 use super::{
     runs::{Start, Sum},
     transitions::NewTransition,
 };
-use crate::domain::{PipelineId, Position, RunId, Status};
+use crate::domain::{Checkpoint, PipelineId, Position, RunId, Status};
 
 /// Begins a queued run, as `runs::begin` and `transitions::write` do. Whether everything was as expected.
 pub(crate) async fn begin(
@@ -26,14 +26,15 @@ pub(crate) async fn begin(
         ),
         run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(r.started_at, now())
+            set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13)
             from pipeline
             where r.id = $3 and r.pipeline_id = pipeline.id and r.status = 'QUEUED'
             returning r.id
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after)
+            set upper = coalesce(g.upper, $9), after = coalesce($10, g.after),
+                horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12)
             from run
             where g.run_id = run.id
         ),
@@ -55,6 +56,9 @@ pub(crate) async fn begin(
         transition.correlation_id,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
+        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
     )
     .execute(connection)
     .await?;
@@ -68,12 +72,10 @@ pub(crate) struct LastJob<'a> {
     pub id: &'a str,
     /// Who holds it.
     pub worker: &'a str,
-    /// Whether a transaction that is open now and began before the run's bound is in the way.
-    pub by_clock: bool,
 }
 
 /// Ends a run that was walked to its end, with the job of its last batch. Returns what it did if everything was as
-/// expected.
+/// expected. A transaction that is open now, began before the run's bound and is not noted (`etl_rereads`) is not expected.
 pub(crate) async fn finish(
     connection: &mut PgConnection,
     transition: &NewTransition<'_>,
@@ -86,16 +88,17 @@ pub(crate) async fn finish(
             select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
         ),
         walked as materialized (
-            select r.id
+            select r.id, r.requested_at
             from etl.etl_runs r
             join pipeline on pipeline.id = r.pipeline_id
             where r.id = $3 and r.status = 'RUNNING'
               and not exists (select from etl.etl_run_ranges g where g.run_id = $3 and g.finished_at is null)
-              and not ($11 and exists (
+              and not exists (
                   select
                   from etl.other_transactions o
-                  where o.xact_start < (select min(g.upper::timestamptz) from etl.etl_run_ranges g where g.run_id = $3)
-              ))
+                  where o.xact_start < (select min(g.horizon) from etl.etl_run_ranges g where g.run_id = $3)
+                    and not exists (select from etl.etl_rereads w where w.pipeline_id = $1 and w.from_key = o.xact_start)
+              )
             for no key update of r
         ),
         job as (
@@ -103,7 +106,18 @@ pub(crate) async fn finish(
             set status = 'Done', done_at = now()
             from walked
             where j.id = $9 and j.lock_by = $10 and j.status in ('Queued', 'Running')
-            returning walked.id as run_id
+            returning walked.id as run_id, walked.requested_at
+        ),
+        -- Nobody else has done anything since the run was requested: no start was published late.
+        calm as (
+            update etl.etl_state s
+            set horizon = g.horizon
+            from job
+            join etl.etl_run_ranges g on g.run_id = job.run_id and g.horizon is not null
+            where s.pipeline_id = $1 and s.run_id = job.run_id
+              and not exists (
+                  select from etl.other_sessions o
+                  where o.state_change is null or o.state_change >= least(job.requested_at, g.horizon))
         ),
         run as (
             update etl.etl_runs r
@@ -135,7 +149,6 @@ pub(crate) async fn finish(
         transition.correlation_id,
         job.id,
         job.worker,
-        job.by_clock,
     )
     .fetch_optional(connection)
     .await

@@ -10,121 +10,166 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::interval;
-use crate::domain::{PipelineId, RunId};
+use crate::domain::{Checkpoint, PipelineId, RunId};
 
 /// How long a transaction that has only read holds the horizon back.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Up to where every row is settled, and what was left out of that.
+/// Up to where every row is settled, what was left out of that, and how far the pipeline has read.
 #[derive(Debug, Clone)]
 pub struct Horizon {
-    /// Rows with a smaller key can be read.
+    /// The database's clock.
+    pub clock: DateTime<Utc>,
+    /// Transactions that began before this have ended, but for those that are named here.
     pub upper: DateTime<Utc>,
-    /// The same, in the server's text form.
-    pub upper_text: String,
-    /// Start of the oldest open transaction.
-    pub oldest: Option<DateTime<Utc>>,
-    /// Whether transactions are prepared: nobody knows when they began.
-    pub prepared: bool,
-    /// Oldest and newest start of long readers that the horizon passes.
-    pub passed: Option<(DateTime<Utc>, DateTime<Utc>)>,
-    /// What the pipeline owes from before.
-    pub owed: Option<Reread>,
+    /// The key of the pipeline's checkpoint.
+    pub checkpoint: Option<String>,
+    /// Where the pipeline's last bound was.
+    pub last: Option<DateTime<Utc>>,
+    /// The server whose clock that was.
+    pub last_server: Option<String>,
+    /// The server that was asked.
+    pub server: String,
+    /// Transactions that the bound leaves behind and that nobody has noted yet.
+    pub passed: Vec<Reread>,
+    /// Transactions whose starts nobody can see, and that nobody has noted yet: prepared ones, and those of hidden sessions.
+    pub unseen: Vec<Reread>,
+    /// What the pipeline owes and can read now.
+    pub due: Vec<String>,
+    /// The smallest key of that.
+    pub due_from: Option<DateTime<Utc>>,
 }
 
 /// Looks at the open transactions of others, and at what the run's pipeline owes.
 ///
 /// A transaction without an id has only read so far, but may still write with its old `now()`: it counts, until it is
-/// older than `patience`; then the horizon passes it. Of a prepared transaction only the end of its work is known, so
-/// nothing new is read while there is one (`checkpoint`, the key that was read last).
-pub async fn look(
-    connection: &mut PgConnection,
-    run: RunId,
-    checkpoint: Option<DateTime<Utc>>,
-    patience: Duration,
-) -> sqlx::Result<Horizon> {
+/// older than `patience`; then the horizon passes it.
+pub async fn look(connection: &mut PgConnection, run: RunId, patience: Duration) -> sqlx::Result<Horizon> {
     let row = sqlx::query!(
         r#"
-        with other as materialized (
-            select o.xact_start, not o.has_written and o.xact_start < clock_timestamp() - $3::interval as passed
-            from etl.other_transactions o
-        ),
-        bound as (
-            select least(
-                       (select requested_at from etl.etl_runs where id = $1),
-                       (select min(xact_start) from other where not passed),
-                       (select coalesce($2::timestamptz, min(prepared) - interval '1 hour')
-                        from pg_prepared_xacts where database = current_database() having count(*) > 0)
-                   ) as upper
-        )
-        select b.upper as "upper!", b.upper::text as "upper_text!",
-               (select min(xact_start) from other) as oldest,
-               exists (select from pg_prepared_xacts where database = current_database()) as "prepared!",
-               (select min(xact_start) from other where passed and xact_start < b.upper) as passed_from,
-               (select max(xact_start) from other where passed and xact_start < b.upper) as passed_to,
-               w.from_key as "owed_from?", w.once_past as "owed_until?"
-        from bound b
-        left join etl.etl_rereads w on w.pipeline_id = (select pipeline_id from etl.etl_runs where id = $1)
+        select clock as "clock!", upper as "upper!", checkpoint_key, horizon, server, this_server as "this_server!",
+               coalesce(passed, '{}') as "passed!", coalesce(passed_from, '{}') as "passed_from!",
+               coalesce(unseen, '{}') as "unseen!", unseen_from, coalesce(due, '{}') as "due!", due_from
+        from etl.read_horizon($1, $2)
         "#,
         run as RunId,
-        checkpoint,
         interval(patience),
     )
     .fetch_one(connection)
     .await?;
+    let passed = row.passed.into_iter().zip(row.passed_from);
+    let unseen = row.unseen.into_iter().zip(std::iter::repeat(row.unseen_from.unwrap_or(row.upper)));
+    let rereads = |(transaction, from_key)| Reread { transaction, from_key };
     Ok(Horizon {
+        clock: row.clock,
         upper: row.upper,
-        upper_text: row.upper_text,
-        oldest: row.oldest,
-        prepared: row.prepared,
-        passed: row.passed_from.zip(row.passed_to),
-        owed: row.owed_from.zip(row.owed_until).map(|(from_key, once_past)| Reread { from_key, once_past }),
+        checkpoint: row.checkpoint_key,
+        last: row.horizon,
+        last_server: row.server,
+        server: row.this_server,
+        passed: passed.map(rereads).collect(),
+        unseen: unseen.map(rereads).collect(),
+        due: row.due,
+        due_from: row.due_from,
     })
 }
 
 /// Keys that must be read again.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reread {
+    /// Once this transaction has ended.
+    pub transaction: String,
     /// From here on.
     pub from_key: DateTime<Utc>,
-    /// Once no transaction is open that began at this time or before.
-    pub once_past: DateTime<Utc>,
 }
 
-/// Reads what a pipeline owes.
-pub async fn reread(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<Reread>> {
-    sqlx::query_as!(
-        Reread,
-        "select from_key, once_past from etl.etl_rereads where pipeline_id = $1",
-        pipeline as PipelineId,
-    )
-    .fetch_optional(connection)
-    .await
+/// The smallest key that a pipeline owes.
+pub async fn owed_from(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<DateTime<Utc>>> {
+    sqlx::query_scalar!("select min(from_key) from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
+        .fetch_one(connection)
+        .await
 }
 
-/// Notes that a pipeline must read again; what it owes already is kept.
-pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, reread: Reread) -> sqlx::Result<()> {
+/// Notes what a pipeline must read again.
+pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, rereads: &[Reread]) -> sqlx::Result<()> {
+    let transactions: Vec<_> = rereads.iter().map(|reread| reread.transaction.clone()).collect();
+    let from_keys: Vec<_> = rereads.iter().map(|reread| reread.from_key).collect();
     sqlx::query!(
         r#"
-        insert into etl.etl_rereads as r (pipeline_id, from_key, once_past)
-        values ($1, $2, $3)
-        on conflict (pipeline_id) do update
-        set from_key = least(r.from_key, excluded.from_key), once_past = greatest(r.once_past, excluded.once_past)
+        insert into etl.etl_rereads as r (pipeline_id, transaction, from_key)
+        select $1, n.transaction, min(n.from_key)
+        from unnest($2::text[], $3::timestamptz[]) as n (transaction, from_key)
+        group by n.transaction
+        on conflict (pipeline_id, transaction) do update set from_key = least(r.from_key, excluded.from_key)
         "#,
         pipeline as PipelineId,
-        reread.from_key,
-        reread.once_past,
+        &transactions,
+        &from_keys,
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// Forgets what a pipeline owes.
-pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
+/// Notes that every pipeline whose keys come from the clock must read again from a time on. Returns how many there are.
+pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx::Result<u64> {
+    let noted = sqlx::query!(
+        r#"
+        insert into etl.etl_rereads as r (pipeline_id, transaction, from_key)
+        select s.pipeline_id, '', $1
+        from etl.etl_state s
+        where s.horizon is not null
+        on conflict (pipeline_id, transaction) do update set from_key = least(r.from_key, excluded.from_key)
+        "#,
+        from,
+    )
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected())
+}
+
+/// Forgets what a pipeline owed because of these transactions.
+pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId, transactions: &[String]) -> sqlx::Result<()> {
+    sqlx::query!(
+        "delete from etl.etl_rereads where pipeline_id = $1 and transaction = any($2)",
+        pipeline as PipelineId,
+        transactions,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Forgets everything that a pipeline owes.
+pub async fn forget(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
         .execute(connection)
         .await?;
+    Ok(())
+}
+
+/// Moves a pipeline's checkpoint back, so that what follows is read again.
+pub async fn rewind(
+    tx: &mut PgConnection,
+    pipeline: PipelineId,
+    to: &Checkpoint,
+    horizon: DateTime<Utc>,
+    server: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update etl.etl_state
+        set checkpoint_key = $2, checkpoint_id = $3, updated_at = now(), horizon = least(horizon, $4), server = $5
+        where pipeline_id = $1
+        "#,
+        pipeline as PipelineId,
+        to.key,
+        to.id,
+        horizon,
+        server,
+    )
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
@@ -148,10 +193,21 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
                 and d.refclassid = 'pg_class'::regclass and d.refobjid <> b.relation
             left join pg_inherits i on i.inhparent = b.relation
             where coalesce(d.refobjid, i.inhrelid) is not null
+        ),
+        given as (
+            -- Whoever takes a number of a sequence holds a lock on it to the end, before it touches the table.
+            select relation from base
+            union
+            select case when d.classid = 'pg_class'::regclass then d.objid else d.refobjid end
+            from base b
+            left join pg_attrdef a on a.adrelid = b.relation
+            join pg_depend d on d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass
+                    and d.refobjid = b.relation and d.refobjsubid > 0 and d.deptype in ('a', 'i')
+                or d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
         )
         select distinct l.virtualtransaction as "writer!"
         from pg_locks l
-        join base b on b.relation = l.relation
+        join given b on b.relation = l.relation
         where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
           and l.database = (select oid from pg_database where datname = current_database())
           and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
@@ -173,22 +229,25 @@ pub async fn any_open(connection: &mut PgConnection, transactions: &[String]) ->
     .await
 }
 
-/// Oldest and newest start of transactions of others that are open now and began before the run's bound.
-pub async fn late_starters(
-    connection: &mut PgConnection,
-    run: RunId,
-) -> sqlx::Result<Option<(DateTime<Utc>, DateTime<Utc>)>> {
-    let row = sqlx::query!(
+/// Transactions of others that are open now, began before the run's bound and are not noted: they published their start
+/// late.
+pub async fn late_starters(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Reread>> {
+    sqlx::query_as!(
+        Reread,
         r#"
-        select min(o.xact_start) as oldest, max(o.xact_start) as newest
-        from etl.other_transactions o
-        where o.xact_start < (select min(upper::timestamptz) from etl.etl_run_ranges where run_id = $1)
+        select l.virtualtransaction as "transaction!", o.xact_start as "from_key!"
+        from etl.etl_runs r
+        join etl.other_transactions o
+            on o.xact_start < (select min(g.horizon) from etl.etl_run_ranges g where g.run_id = r.id)
+        join pg_locks l on l.pid = o.pid and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
+        where r.id = $1
+          and not exists (select from etl.etl_rereads w
+                          where w.pipeline_id = r.pipeline_id and w.transaction = l.virtualtransaction)
         "#,
         run as RunId,
     )
-    .fetch_one(connection)
-    .await?;
-    Ok(row.oldest.zip(row.newest))
+    .fetch_all(connection)
+    .await
 }
 
 /// How far, in seconds, open transactions hold the horizon back now; 0 if none does.

@@ -51,6 +51,22 @@ pub async fn read_first(
     .await
 }
 
+/// The list of texts in the first row that `query` returns, which looks at no row beyond the bound `$6`.
+pub async fn read_below(
+    connection: &mut PgConnection,
+    query: &str,
+    upper: &str,
+    by_time: bool,
+) -> sqlx::Result<Option<Position>> {
+    sqlx::query_scalar("select found from etl_page.read($1, null, $2, 9223372036854775807, $3) as page (found text[])")
+        .bind(query)
+        .bind(upper)
+        .bind(by_time)
+        .persistent(false)
+        .fetch_optional(connection)
+        .await
+}
+
 /// No place to begin after, then the parameters.
 fn unbounded(parameters: &[Option<String>]) -> Vec<Option<String>> {
     [None, None].into_iter().chain(parameters.iter().cloned()).collect()

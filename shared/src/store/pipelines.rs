@@ -145,6 +145,35 @@ pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result
     Ok(row.map(Pipeline::from))
 }
 
+/// Reads the pipelines that write this target in the end.
+pub async fn writing(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<Pipeline>> {
+    let rows = select_pipelines!(
+        "where coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                         order by t.order_index desc limit 1), p.target_table) = $1
+         order by p.id",
+        target
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(Pipeline::from).collect())
+}
+
+/// Reads one pipeline and locks its row, and those of all others that write this target: until the transaction ends no run
+/// begins that writes it.
+pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Option<Pipeline>> {
+    let rows = select_pipelines!(
+        "where p.id = $1 or coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                                      order by t.order_index desc limit 1), p.target_table) = $2
+         order by p.id
+         for no key update of p",
+        pipeline as PipelineId,
+        target
+    )
+    .fetch_all(tx)
+    .await?;
+    Ok(rows.into_iter().map(Pipeline::from).find(|found| found.id == pipeline))
+}
+
 /// Reads up to `limit` pipelines by name.
 pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) -> sqlx::Result<Vec<Pipeline>> {
     let rows = select_pipelines!(
@@ -265,6 +294,10 @@ pub struct Glance {
     pub checkpoint_key: Option<String>,
     /// Rows that were set aside and wait: 10,000 where there are more.
     pub open_dead_letters: i64,
+    /// Transactions whose rows will be read again.
+    pub rereads: i64,
+    /// From which key on.
+    pub rereads_from: Option<DateTime<Utc>>,
 }
 
 /// Reads all pipelines at a glance. Whatever they did, it costs a bounded number of rows each.
@@ -281,7 +314,9 @@ pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> 
                s.checkpoint_key as "checkpoint_key?",
                (select count(*) from (
                    select from etl.etl_dead_letters d where d.pipeline_id = p.id and d.replayed_at is null limit 10000
-               ) as open) as "open_dead_letters!"
+               ) as open) as "open_dead_letters!",
+               (select count(*) from etl.etl_rereads w where w.pipeline_id = p.id) as "rereads!",
+               (select min(w.from_key) from etl.etl_rereads w where w.pipeline_id = p.id) as rereads_from
         from etl.etl_pipelines p
         left join etl.etl_state s on s.pipeline_id = p.id
         order by p.name

@@ -17,7 +17,7 @@ macro_rules! select_runs {
             select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", p.name as pipeline,
                    r.mode as "mode: Mode", r.status as "status: RunStatus", r.trigger as "trigger: Trigger",
                    r.requested_at, r.started_at, r.finished_at, r.rows_read, r.rows_written, r.rows_rejected,
-                   r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
+                   r.rows_removed, r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
                    r.checkpoint_from as "checkpoint_from: Json<Checkpoint>",
                    r.checkpoint_to as "checkpoint_to: Json<Checkpoint>"
             from etl.etl_runs r
@@ -38,6 +38,7 @@ macro_rules! select_runs {
             rows_read: row.rows_read,
             rows_written: row.rows_written,
             rows_rejected: row.rows_rejected,
+            rows_removed: row.rows_removed,
             rows_total: row.rows_total,
             batches: row.batches,
             attempts: row.attempts,
@@ -132,8 +133,12 @@ pub struct NewRun<'a> {
     pub requested_by: &'a str,
     /// The request it came from.
     pub correlation_id: &'a str,
+    /// How it walks: an incremental pipeline may have a full run too.
+    pub mode: Mode,
     /// The configuration it executes, whatever happens to the pipeline meanwhile.
     pub inputs: &'a PipelineDraft,
+    /// The run that it repeats, whose checkpoint it may move.
+    pub repeats: Option<RunId>,
     /// Where it begins.
     pub from: Option<&'a Checkpoint>,
     /// Its first job.
@@ -179,7 +184,7 @@ async fn insert_with(
     sqlx::query_scalar!(
         r#"
         with pipeline as materialized (
-            select p.id
+            select p.id, p.checkpoint_epoch
             from etl.etl_pipelines p
             where p.id = $2
               and ($14::text is null or (p.xmin::text = $14 and not exists (
@@ -188,8 +193,10 @@ async fn insert_with(
         ),
         run as (
             insert into etl.etl_runs
-                (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs, checkpoint_from)
-            select $1, pipeline.id, $3, $4, $5, $6, $7, $8
+                (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs, checkpoint_from,
+                 checkpoint_epoch)
+            select $1, pipeline.id, $3, $4, $5, $6, $7, $8,
+                   coalesce((select e.checkpoint_epoch from etl.etl_runs e where e.id = $19), pipeline.checkpoint_epoch)
             from pipeline
             returning id, requested_at
         ),
@@ -221,7 +228,7 @@ async fn insert_with(
         "#,
         run.id as RunId,
         run.pipeline_id as PipelineId,
-        run.inputs.mode as Mode,
+        run.mode as Mode,
         run.trigger as Trigger,
         run.requested_by,
         run.correlation_id,
@@ -237,6 +244,7 @@ async fn insert_with(
         transition.map(|transition| transition.to) as Option<Status>,
         transition.map(|transition| transition.pipeline),
         transition.map(|transition| transition.reason),
+        run.repeats as Option<RunId>,
     )
     .fetch_optional(connection)
     .await
@@ -291,6 +299,8 @@ pub struct OpenRun {
     pub id: RunId,
     /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
+    /// How it walks.
+    pub mode: Mode,
     /// Whether it is queued, executing or resting.
     pub status: RunStatus,
     /// When its first batch began.
@@ -305,7 +315,7 @@ pub struct OpenRun {
 pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<OpenRun>> {
     let run = sqlx::query!(
         r#"
-        select pipeline_id as "pipeline_id: PipelineId", status as "status: RunStatus", started_at,
+        select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
                checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>"
         from etl.etl_runs
         where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
@@ -317,6 +327,7 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
     Ok(run.map(|run| OpenRun {
         id,
         pipeline_id: run.pipeline_id,
+        mode: run.mode,
         status: run.status,
         started_at: run.started_at,
         checkpoint_from: run.checkpoint_from.map(|json| json.0),
@@ -428,19 +439,23 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         r#"
         with run as (
             update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(started_at, now())
+            set status = 'RUNNING', started_at = coalesce(started_at, now()), leaves = coalesce(r.leaves, $6)
             from (select set_config('synchronous_commit', 'off', true)) as not_waiting
             where r.id = $1
             returning r.id
         )
         update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after)
+        set upper = coalesce(g.upper, $2), after = coalesce($3, g.after),
+            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
         from run
         where g.run_id = run.id
         "#,
         id as RunId,
         start.upper,
         start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
+        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
     )
     .execute(tx)
     .await?;
@@ -454,19 +469,25 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+    /// The time behind the bound, where keys come from the clock.
+    pub horizon: Option<DateTime<Utc>>,
+    /// The server whose clock that is.
+    pub server: Option<String>,
     /// What was owed and is read now, and what is owed from now on.
     pub debts: Debts,
+    /// The checkpoint that a full run of an incremental pipeline leaves.
+    pub leaves: Option<Checkpoint>,
 }
 
 /// How a run's start changes what its pipeline must read again.
 #[derive(Debug, Default, PartialEq)]
 pub struct Debts {
-    /// Nothing of what was owed is owed any more.
-    pub settled: bool,
+    /// Transactions that nothing is owed for any more.
+    pub settled: Vec<String>,
     /// The pipeline's checkpoint moves back to here.
     pub rewind: Option<Checkpoint>,
     /// What must be read again by a later run.
-    pub incurred: Option<Reread>,
+    pub incurred: Vec<Reread>,
 }
 
 /// Notes the estimate of the rows that a run will read.
@@ -547,6 +568,41 @@ pub async fn add_written(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::R
         .execute(tx)
         .await?;
     Ok(())
+}
+
+/// Adds rows that were removed from the target.
+pub async fn add_removed(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_removed = rows_removed + $2 where id = $1", id as RunId, rows)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// The unfinished run that writes a target.
+#[derive(Debug)]
+pub struct Writer {
+    /// Name of its pipeline.
+    pub pipeline: String,
+    /// Its pipeline.
+    pub pipeline_id: PipelineId,
+    /// How it stands.
+    pub status: RunStatus,
+}
+
+/// Reads which unfinished run writes this target.
+pub async fn writer_of(connection: &mut PgConnection, target: &str) -> sqlx::Result<Option<Writer>> {
+    sqlx::query_as!(
+        Writer,
+        r#"
+        select p.name as pipeline, p.id as "pipeline_id: PipelineId", r.status as "status: RunStatus"
+        from etl.etl_runs r
+        join etl.etl_pipelines p on p.id = r.pipeline_id
+        where r.target = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+        "#,
+        target,
+    )
+    .fetch_optional(connection)
+    .await
 }
 
 /// Lets a run rest.

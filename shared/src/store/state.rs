@@ -16,13 +16,15 @@ pub struct State {
     pub batch: i64,
     /// When.
     pub updated_at: DateTime<Utc>,
+    /// Where keys come from the clock: from when on transactions may not have been complete.
+    pub horizon: Option<DateTime<Utc>>,
 }
 
 /// Reads a pipeline's checkpoint.
 pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<State>> {
     let row = sqlx::query!(
         r#"
-        select checkpoint_key, checkpoint_id, run_id as "run_id: RunId", batch, updated_at
+        select checkpoint_key, checkpoint_id, run_id as "run_id: RunId", batch, updated_at, horizon
         from etl.etl_state
         where pipeline_id = $1
         "#,
@@ -35,22 +37,63 @@ pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::
         run_id: row.run_id,
         batch: row.batch,
         updated_at: row.updated_at,
+        horizon: row.horizon,
     }))
 }
 
-/// Forgets a pipeline's checkpoint.
+/// Forgets a pipeline's checkpoint. Runs that were requested before move it no more.
 pub async fn forget(tx: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
-    sqlx::query!("delete from etl.etl_state where pipeline_id = $1", pipeline as PipelineId).execute(tx).await?;
+    sqlx::query!(
+        r#"
+        with forgotten as (
+            delete from etl.etl_state where pipeline_id = $1
+        )
+        update etl.etl_pipelines set checkpoint_epoch = checkpoint_epoch + 1 where id = $1
+        "#,
+        pipeline as PipelineId,
+    )
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
-/// Moves a pipeline's checkpoint back, so that what follows is read again.
-pub async fn rewind(tx: &mut PgConnection, pipeline: PipelineId, to: &Checkpoint) -> sqlx::Result<()> {
+/// Sets the checkpoint that a full run of an incremental pipeline leaves: the one that was noted when it began or, where
+/// `walked`, the last row of its walk. Without either there was no row, and the next run begins at the beginning. A run that
+/// was requested before the checkpoint was forgotten sets nothing.
+pub async fn leave(tx: &mut PgConnection, run: RunId, walked: bool) -> sqlx::Result<()> {
     sqlx::query!(
-        "update etl.etl_state set checkpoint_key = $2, checkpoint_id = $3, updated_at = now() where pipeline_id = $1",
-        pipeline as PipelineId,
-        to.key,
-        to.id,
+        r#"
+        with run as (
+            select r.id, r.pipeline_id, r.batches, first.horizon, first.server,
+                   case when $2 then (
+                       select jsonb_build_object('key', g.after[1], 'id', g.after[2])
+                       from etl.etl_run_ranges g
+                       where g.run_id = r.id and g.after[1] is not null
+                   ) else r.leaves end as leaves
+            from etl.etl_runs r
+            join etl.etl_run_ranges first on first.run_id = r.id and first.range_no = 0
+            join etl.etl_pipelines p on p.id = r.pipeline_id and p.checkpoint_epoch = r.checkpoint_epoch
+            where r.id = $1
+        ),
+        shown as (
+            update etl.etl_runs r set checkpoint_to = run.leaves from run where r.id = run.id
+        ),
+        forgotten as (
+            delete from etl.etl_state s using run where s.pipeline_id = run.pipeline_id and run.leaves is null
+        )
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
+        -- As in etl.run_batch: a transaction may have been missed whose start was published late.
+        select pipeline_id, leaves ->> 'key', leaves ->> 'id', id, greatest(batches - 1, 0),
+               horizon - interval '1 second', server
+        from run
+        where leaves is not null
+        on conflict (pipeline_id) do update
+        set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
+            run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
+            horizon = excluded.horizon, server = excluded.server
+        "#,
+        run as RunId,
+        walked,
     )
     .execute(tx)
     .await?;

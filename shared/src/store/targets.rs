@@ -41,6 +41,28 @@ pub async fn insert(
     .await
 }
 
+/// Takes a target off the whitelist. Whether it was there.
+pub async fn delete(connection: &mut PgConnection, target: &str) -> sqlx::Result<bool> {
+    let deleted = sqlx::query!("delete from etl.etl_targets where target = $1", target).execute(connection).await?;
+    Ok(deleted.rows_affected() == 1)
+}
+
+/// The names of the pipelines that name a target, in themselves or in a step.
+pub async fn named_by(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"
+        select p.name
+        from etl.etl_pipelines p
+        where p.target_table = $1
+           or exists (select from etl.etl_pipeline_tasks t where t.pipeline_id = p.id and t.target_table = $1)
+        order by p.name
+        "#,
+        target,
+    )
+    .fetch_all(connection)
+    .await
+}
+
 /// A column of a mart's table.
 #[derive(Debug)]
 pub struct TargetColumn {

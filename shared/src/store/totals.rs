@@ -24,6 +24,8 @@ pub struct Total {
     pub rows_written: i64,
     /// Rows that they set aside.
     pub rows_rejected: i64,
+    /// Rows that they removed.
+    pub rows_removed: i64,
     /// Batches that they committed.
     pub batches: i64,
     /// Batches that failed.
@@ -51,14 +53,15 @@ pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<Total>> {
         r#"
         select p.name as "pipeline!", t.mode as "mode!: Mode", t.sink as "sink!", t.status as "status: RunStatus",
                t.runs as "runs!", t.rows_read as "rows_read!", t.rows_written as "rows_written!",
-               t.rows_rejected as "rows_rejected!", t.batches as "batches!", t.attempts as "attempts!",
+               t.rows_rejected as "rows_rejected!", t.rows_removed as "rows_removed!",
+               t.batches as "batches!", t.attempts as "attempts!",
                t.seconds as "seconds!", t.durations as "durations!", t.last_finished_at, t.last_requested_at,
                t.last_started_at, t.last_upper, t.gaps as "gaps!"
         from etl.etl_run_totals t
         join etl.etl_pipelines p on p.id = t.pipeline_id
         union all
-        select p.name, r.mode, etl.sink_of(r.inputs), null, 0, r.rows_read, r.rows_written, r.rows_rejected, r.batches,
-               r.attempts, 0, '{}', null, null, r.started_at, null, '{}'
+        select p.name, r.mode, etl.sink_of(r.inputs), null, 0, r.rows_read, r.rows_written, r.rows_rejected,
+               r.rows_removed, r.batches, r.attempts, 0, '{}', null, null, r.started_at, null, '{}'
         from etl.etl_runs r
         join etl.etl_pipelines p on p.id = r.pipeline_id
         where r.status in ('QUEUED', 'RUNNING', 'PAUSED')

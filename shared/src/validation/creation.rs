@@ -1,9 +1,11 @@
 //! What must hold of a query before a mart is made from its columns.
 
+use sqlx::PgConnection;
+
 use super::{query, target};
 use crate::{
     domain::{Problem, SourceColumn, TargetName},
-    guard::{Describing, GuardError, SourceSchemas},
+    guard::{self, Describing, GuardError, SourceSchemas},
     store::marts::NewMart,
 };
 
@@ -12,6 +14,7 @@ const QUERY: &str = "create.source_query";
 
 /// The mart that the rows of `sql` would fit, or everything that keeps it from being made.
 pub async fn plan(
+    connection: &mut PgConnection,
     describing: &Describing,
     target: &TargetName,
     key: &[String],
@@ -27,6 +30,12 @@ pub async fn plan(
         Err(GuardError::Refused(refusal)) => return Ok(Err(vec![Problem::new(QUERY, refusal.to_string())])),
         Err(GuardError::Database(error)) => return Err(error),
     };
+    let types: Vec<_> = columns.iter().map(|column| column.type_oid).collect();
+    match guard::check_types(connection, &types, None).await {
+        Ok(()) => {}
+        Err(GuardError::Refused(refusal)) => return Ok(Err(vec![Problem::new(QUERY, refusal.to_string())])),
+        Err(GuardError::Database(error)) => return Err(error),
+    }
     let mut problems = target::key_problems(key);
     problems.extend(absent_keys(key, &columns));
     Ok(if problems.is_empty() { Ok(new_mart(table, columns, key)) } else { Err(problems) })

@@ -29,8 +29,8 @@ pub(super) async fn read(
     schemas: &SourceSchemas,
 ) -> Result<Reader, GuardError> {
     let query = guard::parse(sql, schemas)?;
-    let (query, Description { columns, relations }) = describing.describe(query, walk, schemas).await?;
-    Ok(Reader { query, arriving: columns.clone(), columns, relations })
+    let (query, Description { columns, relations, origins }) = describing.describe(query, walk, schemas).await?;
+    Ok(Reader { query, arriving: columns.clone(), columns, relations, origins })
 }
 
 /// A query that pages by itself must do so completely: a forgotten bound would skip or repeat rows.

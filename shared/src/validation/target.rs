@@ -29,7 +29,9 @@ pub async fn problems(
     let columns = targets::columns(connection, table).await?;
     if columns.is_empty() {
         problems
-            .push(Problem::new("target", format!("there is no table `{target}`: create it first, or have it created")));
+            .push(Problem::new("target", format!(
+                "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
+            )));
     } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
         problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
     } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {
@@ -91,7 +93,7 @@ pub(super) async fn mismatches(
         if !columns.is_empty() {
             let (_, field) = draft.reader().unwrap_or(("", "source_query"));
             let mut messages = column_problems(connection, draft, &target, &reader.arriving, &columns).await?;
-            messages.extend(value_problem(connection, &reader.arriving, &columns).await?);
+            messages.extend(value_problem(connection, &reader.arriving, &columns, table).await?);
             problems.extend(messages.into_iter().map(|message| Problem::new(field, message)));
         }
     }
@@ -179,10 +181,11 @@ async fn value_problem(
     connection: &mut PgConnection,
     source: &[SourceColumn],
     columns: &[TargetColumn],
+    table: &str,
 ) -> Result<Option<String>, sqlx::Error> {
     let (from, to): (Vec<_>, Vec<_>) =
         pairs(source, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid)).unzip();
-    match guard::check_arriving(connection, &from, &to).await {
+    match guard::check_arriving(connection, &from, &to, table).await {
         Ok(()) => Ok(None),
         Err(GuardError::Refused(refusal)) => Ok(Some(refusal.to_string())),
         Err(GuardError::Database(error)) => Err(error),

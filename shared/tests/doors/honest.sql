@@ -395,3 +395,9 @@ cross join lateral (
     from ugc.ratings r
     where r.film_id = d.film_id
 ) a
+
+--- types of other schemas that a source table has
+-- enum-elsewhere: honest
+select id, verdict from content.reviews where verdict = 'good'
+-- enum-elsewhere-cast: honest
+select id, verdict::text as verdict from content.reviews where verdict = any ('{good,bad}'::public.verdict[])

@@ -4079,3 +4079,23 @@ select length(normalize(repeat(U&'\FDFA', 5000000), NFKD))
 select length(format('%1000000000s', 'x'))
 -- bomb-to-char: bomb
 select to_char(now(), repeat('YYYY', 10000000))
+
+--- types that tell of tables and schemas out of reach
+-- type-elsewhere-row: type
+select row_to_json(json_populate_record(null::public.staff, '{}')) as columns
+-- type-elsewhere-rows: type
+select array_length(array[null::public.staff], 1)
+-- type-elsewhere-recordset: type
+select * from json_populate_recordset(null::public.staff, '[{}]') as r
+-- type-elsewhere-enum: type
+select enum_range(null::public.secret_verdict)::text
+-- type-elsewhere-enum-literal: type
+select 'guilty'::public.secret_verdict::text
+-- type-elsewhere-domain: type
+select 'x'::public.labelled
+-- type-elsewhere-array: type
+select '{x}'::public.labelled[]
+-- type-catalog-row: type
+select row_to_json(json_populate_record(null::pg_catalog.pg_authid, '{}')) as columns
+-- type-catalog-rows: type
+select row_to_json(json_populate_record(null::information_schema.tables, '{}')) as columns

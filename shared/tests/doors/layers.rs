@@ -52,7 +52,11 @@ fn fits(entry: &Entry, refusal: &Refusal) -> bool {
         }
         "type" => matches!(
             refusal,
-            ForbiddenType { .. } | VolatileFunction { .. } | ForbiddenFunction { .. } | SecurityDefiner { .. }
+            ForbiddenType { .. }
+                | ForeignType { .. }
+                | VolatileFunction { .. }
+                | ForbiddenFunction { .. }
+                | SecurityDefiner { .. }
         ),
         "lock" => matches!(refusal, RowLock),
         "syntax" => true,

@@ -5,4 +5,5 @@ mod corpus;
 mod differential;
 mod functions;
 mod layers;
+mod owners;
 mod scene;

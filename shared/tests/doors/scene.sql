@@ -428,6 +428,15 @@ exception when others then
     create view content.passwords as select 'root:x:0:0' || secret as line from private.secrets;
 end $$;
 
+--- types of another schema: one that a source table has, and others
+
+create type public.verdict as enum ('good', 'bad');
+create type public.secret_verdict as enum ('guilty');
+create table public.staff (id int, salary int);
+create domain public.labelled as text check (value is not null);
+create table content.reviews (id int primary key, verdict public.verdict not null);
+insert into content.reviews values (1, 'good'), (2, 'bad');
+
 --- what grants.sql would give now
 
 grant usage on schema content, ugc to vitrina_query;

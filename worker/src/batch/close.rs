@@ -4,19 +4,15 @@ use std::time::Instant;
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::RunStatus,
+    domain::{RunStatus, removal},
     lifecycle::execution::{self, HeldJob, Step},
-    store::{
-        self,
-        horizon::{self, Reread},
-        pages, pipelines, runs, swaps,
-    },
+    store::{self, horizon, pages, pipelines, runs, state, swaps},
 };
 
 use super::{
     chain::observe_phase,
-    plan::{Bound, Plan},
-    pushdown::Completion,
+    plan::Plan,
+    pushdown::{Completion, Page},
 };
 use crate::{environment::Environment, error::BatchError, session::Session, sink::elasticsearch::IndexSink};
 
@@ -30,17 +26,20 @@ pub(super) async fn close(
 ) -> Result<Step, BatchError> {
     let begun = Instant::now();
     let waiting = env.in_hand.waits(job.batch.run_id.0).begin();
-    if let Some(index) = to_take_over(&mut connection, job, plan).await? {
+    let mut dropped = 0;
+    if let Some((index, rows)) = to_take_over(&mut connection, job, plan).await? {
         // Now Elasticsearch is waited for.
         drop(waiting);
-        let (sink, rows) = index;
-        sink.finish(rows).await?;
+        let refuse = |removed, of| refusal(plan, removed, of);
+        dropped = index.finish(rows, refuse).await?.cast_signed();
     }
     let _waiting = env.in_hand.waits(job.batch.run_id.0).begin();
     if wrote {
         store::flush(&mut connection).await?;
     }
-    if let Some(sum) = end_at_once(&mut connection, job, plan).await? {
+    if dropped == 0
+        && let Some(sum) = end_at_once(&mut connection, job, plan).await?
+    {
         observe_phase(plan, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
         summarize(sum);
@@ -48,23 +47,37 @@ pub(super) async fn close(
     }
     let mut tx = connection.begin_named("begin").await?;
     let walked = runs::is_walked(&mut tx, job.batch.run_id).await?;
-    let written = if walked { complete(&mut tx, job, plan).await? } else { 0 };
-    let late = if walked && plan.bound == Bound::Clock { late_starters(&mut tx, job).await? } else { None };
-    if late.is_some() || written > 0 {
+    let Changed { written, removed } = if walked { complete(&mut tx, job, plan).await? } else { Changed::default() };
+    let removed = removed + dropped;
+    // A transaction may publish its start a moment after it took it: one that is open now and began before the run's bound
+    // was not seen when the bound was taken, and is read again.
+    let late = if walked && plan.settles_by().is_by_clock() {
+        horizon::late_starters(&mut tx, job.batch.run_id).await?
+    } else {
+        Vec::new()
+    };
+    let leaves = plan.leaves.as_ref().filter(|_| walked);
+    if !late.is_empty() || leaves.is_some() || written > 0 || removed > 0 {
         // From here on others wait: the pipeline's row first, then the run's, as everywhere.
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
-    if let Some(late) = late {
-        horizon::owe(&mut tx, job.batch.pipeline_id, late).await?;
+    if !late.is_empty() {
+        horizon::owe(&mut tx, job.batch.pipeline_id, &late).await?;
     }
     if written > 0 {
         runs::add_written(&mut tx, job.batch.run_id, written).await?;
+    }
+    if removed > 0 {
+        runs::add_removed(&mut tx, job.batch.run_id, removed).await?;
+    }
+    if let Some(leaves) = leaves {
+        state::leave(&mut tx, job.batch.run_id, leaves.last_settled.is_none()).await?;
     }
     let step = execution::conclude(&mut tx, job, walked).await?;
     if step == Step::Dropped {
         return Ok(step);
     }
-    if plan.completion.is_some() {
+    if plan.completion.is_some() || plan.leaves.is_some() {
         store::wait_for_disk(&mut tx).await?;
     }
     tx.commit().await?;
@@ -84,11 +97,10 @@ async fn end_at_once(
     job: &HeldJob,
     plan: &Plan,
 ) -> Result<Option<runs::Sum>, BatchError> {
-    if plan.completion.is_some() {
+    if plan.completion.is_some() || plan.leaves.is_some() {
         return Ok(None);
     }
-    let by_clock = plan.bound == Bound::Clock;
-    Ok(execution::finish_at_once(connection, job, &plan.pipeline, by_clock).await?)
+    Ok(execution::finish_at_once(connection, job, &plan.pipeline).await?)
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat. Returns
@@ -105,41 +117,72 @@ async fn to_take_over<'p>(
     Ok(walked.then_some((index, run.rows_written.unsigned_abs())))
 }
 
-/// What a run does to its target between its last page and its end. Returns how many rows it wrote.
-async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
+/// What a run did to its target besides its pages.
+#[derive(Debug, Default)]
+struct Changed {
+    /// Rows that it inserted or changed.
+    written: i64,
+    /// Rows that it removed.
+    removed: i64,
+}
+
+/// What a run does to its target between its last page and its end.
+async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<Changed, BatchError> {
     match &plan.completion {
-        Some(Completion::Sweep { count, delete }) => sweep(tx, job, count.as_deref(), delete).await,
-        Some(Completion::Swap { gathering, replace }) => swap(tx, &gathering.table, replace).await,
-        None => Ok(0),
+        Some(Completion::Sweep { count, delete }) => {
+            let removed = sweep(tx, job, plan, count.as_deref(), delete).await?;
+            Ok(Changed { written: 0, removed })
+        }
+        Some(Completion::Swap { gathering, delete, replace }) => {
+            let removed = remove(tx, plan, delete).await?;
+            let written = pages::execute(tx, replace, &[]).await?.rows_written;
+            swaps::remove(tx, &gathering.table).await?;
+            Ok(Changed { written, removed })
+        }
+        None => Ok(Changed::default()),
     }
 }
 
 /// Removes rows that the query does not return any more. Pages walk by the key, so every key was read once: as many
-/// rows in the target as were read means that there are no others.
-async fn sweep(tx: &mut PgConnection, job: &HeldJob, count: Option<&str>, delete: &str) -> Result<i64, BatchError> {
+/// rows in the target as were read, all of which were written, means that there are no others.
+async fn sweep(
+    tx: &mut PgConnection,
+    job: &HeldJob,
+    plan: &Plan,
+    count: Option<&str>,
+    delete: &str,
+) -> Result<i64, BatchError> {
     let Some(run) = runs::find(tx, job.batch.run_id).await? else { return Ok(0) };
-    if let Some(count) = count
+    // A row that was refused is not in the target, and another one may be there in its place.
+    if let Some(count) = count.filter(|_| run.rows_rejected == 0)
         && pages::execute(tx, count, &[]).await?.rows_read == run.rows_read
     {
         return Ok(0);
     }
+    remove(tx, plan, delete).await
+}
+
+/// Removes rows, if the run may remove so many: otherwise the error rolls the transaction back.
+async fn remove(tx: &mut PgConnection, plan: &Plan, delete: &str) -> Result<i64, BatchError> {
     let removed = pages::execute(tx, delete, &[]).await?.rows_written;
+    if removed == 0 {
+        return Ok(0);
+    }
+    let table = plan.target.strip_prefix("analytics.").unwrap_or_default();
+    let left = match removal::is_allowed(plan.max_removed, removed.unsigned_abs(), 0) {
+        // So few are allowed of however many.
+        true => 0,
+        false => pages::execute(tx, &Page::count_rows(table), &[]).await?.rows_read,
+    };
+    if let Some(refusal) = refusal(plan, removed.unsigned_abs(), (left + removed).unsigned_abs()) {
+        return Err(BatchError::fatal(refusal));
+    }
     tracing::info!(rows_removed = removed, "removed rows that are gone from the source");
-    Ok(0)
+    Ok(removed)
 }
 
-/// Writes everything that was gathered, all at once.
-async fn swap(tx: &mut PgConnection, gathered_in: &str, replace: &str) -> Result<i64, BatchError> {
-    let written = pages::execute(tx, replace, &[]).await?.rows_written;
-    swaps::remove(tx, gathered_in).await?;
-    Ok(written)
-}
-
-/// A transaction may publish its start a moment after it took it: whoever is open now and began before the run's
-/// bound was not seen when the bound was taken, and is read again.
-async fn late_starters(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Reread>, BatchError> {
-    let late = horizon::late_starters(tx, job.batch.run_id).await?;
-    Ok(late.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest }))
+fn refusal(plan: &Plan, removed: u64, of: u64) -> Option<String> {
+    removal::refusal(plan.max_removed, removed, of, &plan.target, &plan.pipeline)
 }
 
 /// One line at the end of every run, with advice where there is any.

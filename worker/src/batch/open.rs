@@ -51,7 +51,8 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
                     env.keep_review(inputs, reviewed)
                 }
             };
-            let plan = Arc::new(Plan::make(run.id, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let of = (run.id, run.mode);
+            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
@@ -62,7 +63,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
     }
     let _waiting = waits.begin();
     let start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&mut session, &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{FullStrategy, IndexOptions, Mode, PipelineDraft, RunId, SourceColumn, TargetName, transform},
+    domain::{
+        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName,
+        clock_key, transform,
+    },
     guard::{Describing, SourceSchemas},
     store::targets::{self, TargetColumn},
     validation::{self, Reader},
@@ -29,10 +32,19 @@ pub const SWAP_PREFIX: &str = "swap_";
 pub enum Bound {
     /// The key is a `timestamptz`: read up to the start of the oldest open transaction.
     Clock,
+    /// The key is a `date`: likewise, and the days that are not over everywhere again.
+    Day,
     /// Any other key: read up to the greatest key, after those who were writing then have ended.
     Writers,
     /// A full run reads everything.
     None,
+}
+
+impl Bound {
+    /// Whether keys come from the database's clock.
+    pub fn is_by_clock(self) -> bool {
+        matches!(self, Self::Clock | Self::Day)
+    }
 }
 
 /// Keys that are settled once these transactions have ended.
@@ -68,6 +80,8 @@ pub struct Plan {
     pub relations: Vec<String>,
     /// Whether NULL keys are read before all others.
     pub nulls_first: bool,
+    /// Whether rows with the checkpoint's own key are read again: of keys that the user answers for, equal ones may come.
+    pub ties_again: bool,
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
     /// How its rows get to the target.
@@ -76,6 +90,14 @@ pub struct Plan {
     pub page_size: i64,
     /// What a full run does after its last page.
     pub completion: Option<Completion>,
+    /// The type of the key that incremental runs walk by.
+    pub key_type: String,
+    /// How a full run of an incremental pipeline finds the checkpoint that it leaves.
+    pub leaves: Option<Leaves>,
+    /// What is written, for messages.
+    pub target: String,
+    /// How many rows of it the run may remove.
+    pub max_removed: Option<MaxRemoved>,
     /// The statement that finds the greatest key, for [`Bound::Writers`].
     pub greatest_key: Option<String>,
     /// What [`Bound::Writers`] waits for, once it was looked up: a run that waits anew for whoever writes would never begin.
@@ -84,6 +106,17 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+}
+
+/// How a full run of an incremental pipeline finds the checkpoint that it leaves: the incremental runs that follow must read
+/// whatever was not settled when it began.
+#[derive(Debug)]
+pub struct Leaves {
+    /// How the incremental runs of the pipeline keep late rows from being skipped.
+    pub bound: Bound,
+    /// Reads the last row below the bound, before the first page; none where the run walks as they do, and leaves what it has
+    /// walked to.
+    pub last_settled: Option<String>,
 }
 
 /// How rows get to the target.
@@ -128,7 +161,8 @@ impl Reviewed {
         let review = validation::review_over(connection, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-            return Err(BatchError::fatal(list.join("; ")));
+            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+            return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
         let entry = targets::find(&mut connection, name).await?;
@@ -169,9 +203,15 @@ impl Plan {
         }
     }
 
-    /// Makes the plan of a run.
+    /// How late rows are kept from being skipped, by this run or by those that follow a full one.
+    pub fn settles_by(&self) -> Bound {
+        self.leaves.as_ref().map_or(self.bound, |leaves| leaves.bound)
+    }
+
+    /// Makes the plan of a run. A full run of an incremental pipeline walks by the target's key like any full run, unless its
+    /// query pages by itself: then it walks as ever, from the beginning.
     pub fn make(
-        run: RunId,
+        (run, mode): (RunId, Mode),
         inputs: &PipelineDraft,
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
@@ -182,32 +222,48 @@ impl Plan {
             Destination::Mart { table, columns } => (table, columns),
             Destination::Index { .. } => ("", &[]),
         };
+        let pages_itself = !reader.query.placeholders().is_empty();
         let index = match destination {
             Destination::Mart { .. } => None,
             Destination::Index { name, options } => {
                 let index = Index::new(elasticsearch.clone()?, name, options.clone());
-                Some(IndexSink::new(index, run, inputs.mode, reader.arriving.clone()))
+                Some(IndexSink::new(index, run, mode, reader.arriving.clone()).repeating_keys(pages_itself))
             }
         };
-        let names: Vec<String> = match inputs.mode {
-            Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect(),
-            Mode::Full => key.clone(),
+        let columns_of = |names: &[String]| -> Vec<WalkColumn> {
+            names.iter().filter_map(|name| find(name, &reader.columns)).collect()
         };
-        let walk: Vec<WalkColumn> = names.iter().filter_map(|name| find(name, &reader.columns)).collect();
-        let bound = bound(inputs.mode, &walk);
+        let versions: Vec<WalkColumn> = match inputs.mode {
+            Mode::Incremental => {
+                let names: Vec<_> = inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect();
+                columns_of(&names)
+            }
+            Mode::Full => Vec::new(),
+        };
+        let settles_by = bound(inputs.mode, &versions);
+        let walks_by_key = mode == Mode::Full && !pages_itself;
+        let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
         let swaps = inputs.mode == Mode::Full && inputs.options.full_strategy == Some(FullStrategy::Swap);
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
-        let page = Page { inputs, reader, table, key, columns, walk: &walk, bound, gathered_in };
+        let page = Page { inputs, reader, table, key, columns, walk: &walk, versions: &versions, bound, gathered_in };
+        let incremental = Page { walk: &versions, bound: settles_by, ..page };
+        let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental)
+            .then(|| Leaves { bound: settles_by, last_settled: walks_by_key.then(|| incremental.last_settled()) });
         Ok(Self {
             pipeline: inputs.name.clone(),
             relations: reader.relations.iter().cloned().collect(),
             nulls_first: page.nulls_first(),
+            ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            completion: (inputs.mode == Mode::Full && index.is_none()).then(|| page.completion()),
+            completion: (mode == Mode::Full && index.is_none()).then(|| page.completion()),
+            key_type: versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name).to_owned(),
+            leaves,
+            target: inputs.final_target().0.to_owned(),
+            max_removed: inputs.options.max_removed,
             route: route(inputs, &page, index, max_row_bytes),
             page_size: i64::from(inputs.batch_size),
-            greatest_key: (bound == Bound::Writers).then(|| page.greatest_key()),
+            greatest_key: (settles_by == Bound::Writers).then(|| incremental.greatest_key()),
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
@@ -250,7 +306,8 @@ fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {
     match (mode, walk.first().map(|column| column.type_name.as_str())) {
         (Mode::Full, _) => Bound::None,
-        (Mode::Incremental, Some("timestamp with time zone")) => Bound::Clock,
+        (Mode::Incremental, Some(clock_key::TIMESTAMPTZ)) => Bound::Clock,
+        (Mode::Incremental, Some(clock_key::DATE)) => Bound::Day,
         (Mode::Incremental, _) => Bound::Writers,
     }
 }

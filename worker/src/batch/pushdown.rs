@@ -6,7 +6,7 @@
 //! `$6` its bound, as text, for those that we page.
 
 use vitrina_shared::{
-    domain::{Mode, NullKeys, PipelineDraft, SourceColumn},
+    domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
     store::{swaps::Gathering, targets::TargetColumn},
     validation::Reader,
@@ -21,6 +21,7 @@ use super::{
 const NOT_COMPARABLE: &[&str] = &["json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle"];
 
 /// Everything a page's statement is made of.
+#[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
     pub inputs: &'a PipelineDraft,
     pub reader: &'a Reader,
@@ -28,6 +29,8 @@ pub(super) struct Page<'a> {
     pub key: &'a [String],
     pub columns: &'a [TargetColumn],
     pub walk: &'a [WalkColumn],
+    /// The columns that tell the newest of several rows of one key; none where the query returns each key once.
+    pub versions: &'a [WalkColumn],
     pub bound: Bound,
     /// The table in which the rows are gathered, instead of the target.
     pub gathered_in: Option<&'a str>,
@@ -38,7 +41,7 @@ pub(super) struct Page<'a> {
 pub enum Completion {
     /// The pages were written to the target; what the query does not return any more is removed.
     Sweep {
-        /// Counts the target's rows; none where the query may repeat a key unnoticed, so that counts say nothing.
+        /// Counts the target's rows; none where keys may fall together unnoticed, so that counts say nothing.
         count: Option<String>,
         /// Removes the rows.
         delete: String,
@@ -47,6 +50,8 @@ pub enum Completion {
     Swap {
         /// The table in which rows are gathered.
         gathering: Gathering,
+        /// Removes what was not gathered.
+        delete: String,
         /// Writes to the target what differs.
         replace: String,
     },
@@ -136,7 +141,7 @@ impl Page<'_> {
         )
     }
 
-    fn query(&self) -> String {
+    pub(super) fn query(&self) -> String {
         let type_of = |place: usize| self.walk.get(place).map_or("text", |column| column.type_name.as_str()).to_owned();
         self.reader.query.render(&ParameterTypes { key: type_of(0), id: type_of(1) })
     }
@@ -144,42 +149,55 @@ impl Page<'_> {
     /// Whether NULL keys are read before all others, in every run: they have no place after a checkpoint.
     pub fn nulls_first(&self) -> bool {
         let wanted = self.inputs.options.null_keys == Some(NullKeys::First);
-        wanted && self.inputs.mode == Mode::Incremental && !self.pages_itself()
+        wanted && self.bound != Bound::None && !self.pages_itself()
     }
 
     /// The columns of the walk, of the given relation.
-    fn walk_names(&self, relation: &str) -> Vec<String> {
+    pub(super) fn walk_names(&self, relation: &str) -> Vec<String> {
         self.walk.iter().map(|column| format!("{relation}.{}", quote(&column.name))).collect()
     }
 
     /// The condition of being after the row where the page begins.
     fn after(&self) -> String {
-        let names = self.walk_names("source").join(", ");
-        let values = self.begin_values();
-        let keyset = format!("($5 is null or ({names}) > ({values}))");
         if !self.nulls_first() {
-            return keyset;
+            return format!("($5 is null or {})", self.beyond(1));
         }
         // Without a key the page begins among the NULL keys; the third and fourth value say where it goes on after them.
         let (key, id) = (&self.walk[0], &self.walk[1]);
         let (key_name, id_name) = (quote(&key.name), quote(&id.name));
-        let (key_type, id_type) = (&key.type_name, &id.type_name);
+        let id_type = &id.type_name;
         format!(
             "case when $5 is null then true
-                  when ($5)[1] is not null then ({names}) > ({values})
+                  when ($5)[1] is not null then {beyond}
                   when source.{key_name} is null then ($5)[2] is null or source.{id_name} > ($5)[2]::{id_type}
-                  else ($5)[3] is null or ({names}) > (($5)[3]::{key_type}, ($5)[4]::{id_type}) end"
+                  else ($5)[3] is null or {then} end",
+            beyond = self.beyond(1),
+            then = self.beyond(3),
         )
     }
 
+    /// The condition of being after the row whose values stand from this place on. Without an id the page begins with the key.
+    fn beyond(&self, place: usize) -> String {
+        let names = self.walk_names("source");
+        let value = |(offset, column): (usize, &WalkColumn)| format!("($5)[{}]::{}", place + offset, column.type_name);
+        let values: Vec<_> = self.walk.iter().enumerate().map(value).collect();
+        let after = format!("({}) > ({})", names.join(", "), values.join(", "));
+        match (self.bound, names.as_slice(), values.as_slice()) {
+            (Bound::Clock | Bound::Day | Bound::Writers, [key, _], [first, _]) => {
+                format!("case when ($5)[{}] is null then {key} >= {first} else {after} end", place + 1)
+            }
+            _ => after,
+        }
+    }
+
     /// The condition of being below the bound of the run.
-    fn below_bound(&self) -> String {
+    pub(super) fn below_bound(&self) -> String {
         let Some(key) = self.walk.first() else { return "true".to_owned() };
         let name = quote(&key.name);
         let null = if self.nulls_first() { format!("source.{name} is null or ") } else { String::new() };
         match self.bound {
             Bound::None => "true".to_owned(),
-            Bound::Clock => format!("({null}source.{name} < $6::{})", key.type_name),
+            Bound::Clock | Bound::Day => format!("({null}source.{name} < $6::{})", key.type_name),
             Bound::Writers => format!("({null}source.{name} <= $6::{})", key.type_name),
         }
     }
@@ -202,7 +220,7 @@ impl Page<'_> {
     }
 
     /// Those of them that are not part of the key.
-    fn changing(&self) -> Vec<&TargetColumn> {
+    pub(super) fn changing(&self) -> Vec<&TargetColumn> {
         self.written().into_iter().filter(|column| !self.key.contains(&column.name)).collect()
     }
 
@@ -226,17 +244,15 @@ impl Page<'_> {
         )
     }
 
-    /// The page's rows, for an incremental run the newest of each key: a source may have several versions of one.
+    /// The page's rows, for an incremental pipeline the newest of each key: a source may have several versions of one.
     pub(super) fn newest(&self, names: &str) -> String {
-        match self.inputs.mode {
-            Mode::Full => format!("select {names} from page"),
-            Mode::Incremental => {
-                let key = self.key_names();
-                let newest: Vec<_> =
-                    self.walk.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
-                format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
-            }
+        if self.versions.is_empty() {
+            return format!("select {names} from page");
         }
+        let key = self.key_names();
+        let newest: Vec<_> =
+            self.versions.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
+        format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
     }
 
     /// What makes the target equal to the query's result.
@@ -263,8 +279,7 @@ impl Page<'_> {
     fn sweep(&self) -> Completion {
         let table = quote(self.table);
         Completion::Sweep {
-            count: (!self.changing().is_empty())
-                .then(|| format!("select count(*), 0::bigint, null::text[], false from analytics.{table}")),
+            count: self.returns_each_key_once().then(|| self.count()),
             delete: format!(
                 "with gone as (
                     delete from analytics.{table} as target
@@ -289,14 +304,17 @@ impl Page<'_> {
                 columns: self.written().iter().map(|column| column.name.clone()).collect(),
                 key: self.key.to_vec(),
             },
-            replace: format!(
+            delete: format!(
                 "with gone as (
                     delete from analytics.{table} as target
                     where not exists (select from {gathered} as gathered where {same})
-                ),
-                written as ({upsert})
-                select 0::bigint, count(*), null::text[], false from written",
+                    returning 1
+                )
+                select 0::bigint, count(*), null::text[], false from gone",
                 same = self.same_key("gathered"),
+            ),
+            replace: format!(
+                "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
                 upsert = self.upsert(&rows),
             ),
         }

@@ -1,14 +1,14 @@
 //! From where to where a run reads, decided once when it begins.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Position, RunId, checkpoint::key_time},
+    domain::{Checkpoint, Position, RunId, checkpoint::key_time, clock_key},
     store::{
         backends,
-        horizon::{self, Reread},
+        horizon::{self, Horizon, Reread},
         pages,
         runs::{Debts, OpenRun, Start},
         swaps,
@@ -16,29 +16,62 @@ use vitrina_shared::{
 };
 
 use super::{
-    plan::{Bound, Plan, Settling},
+    plan::{Bound, Leaves, Plan, Settling},
     pushdown::Completion,
 };
-use crate::error::BatchError;
+use crate::{
+    clock::{self, DatabaseClock},
+    error::BatchError,
+};
 
 /// How long a worker waits for writers before it gives the job back.
 const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 
+/// The server's timestamps have no less.
+const MICROSECOND: TimeDelta = TimeDelta::microseconds(1);
+
 /// Decides from where to where a run reads.
-pub(super) async fn find(mut connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
+pub(super) async fn find(
+    mut connection: &mut PgConnection,
+    clock: &DatabaseClock,
+    run: &OpenRun,
+    plan: &Plan,
+) -> Result<Start, BatchError> {
     refuse_unreachable_rows(&mut connection, run.id, plan).await?;
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;
     }
-    let mut start = match plan.bound {
+    let mut start = match plan.settles_by() {
         Bound::None => Start::default(),
-        Bound::Clock => by_clock(&mut connection, run, plan).await?,
-        Bound::Writers => by_writers(&mut connection, run.id, plan).await?,
+        Bound::Clock | Bound::Day => by_clock(&mut connection, clock, run, plan).await?,
+        Bound::Writers => by_writers(&mut connection, run, plan).await?,
     };
+    if let Some(leaves) = &plan.leaves {
+        from_the_beginning(&mut connection, run.id, leaves, &mut start).await?;
+    }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);
     }
     Ok(start)
+}
+
+/// A full run of an incremental pipeline reads everything, and notes before its first page up to where everything is settled.
+/// What the pipeline owes stays owed: the run may fail, and whatever follows it must read that then.
+async fn from_the_beginning(
+    connection: &mut PgConnection,
+    run: RunId,
+    leaves: &Leaves,
+    start: &mut Start,
+) -> Result<(), BatchError> {
+    start.after = None;
+    (start.debts.settled, start.debts.rewind) = (Default::default(), None);
+    let (Some(query), Some(upper)) = (&leaves.last_settled, &start.upper) else { return Ok(()) };
+    let mut tx = backends::begin(connection, run.0, "begin read only").await?;
+    let found = pages::read_below(&mut tx, query, upper, leaves.bound == Bound::Clock).await?;
+    tx.rollback().await?;
+    let mut values = found.map(|found| found.0.into_iter()).into_iter().flatten();
+    start.leaves = values.next().flatten().map(|key| Checkpoint { key, id: values.next().flatten() });
+    Ok(())
 }
 
 /// Before the first NULL key, and after those where the run would have begun.
@@ -61,40 +94,91 @@ async fn refuse_unreachable_rows(connection: &mut PgConnection, run: RunId, plan
 }
 
 /// Up to the start of the oldest open transaction; from the checkpoint, or from before it where rows are owed.
-async fn by_clock(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
-    let checkpoint = run.checkpoint_from.as_ref().and_then(|checkpoint| key_time(&checkpoint.key));
-    let horizon = horizon::look(connection, run.id, checkpoint, horizon::PATIENCE).await?;
-    let mut after = checkpoint
-        .filter(|_| plan.lookback_seconds > 0)
-        .map(|key| key - TimeDelta::seconds(plan.lookback_seconds.into()));
-    let mut debts = Debts::default();
-    if let Some(owed) = horizon.owed
-        && !horizon.prepared
-        && horizon.oldest.is_none_or(|oldest| oldest > owed.once_past)
-    {
-        debts.settled = true;
-        if checkpoint.is_some_and(|key| key >= owed.from_key) {
-            let from = just_before(owed.from_key);
-            debts.rewind = Some(Checkpoint { key: text(from), id: None });
-            after = Some(after.map_or(from, |key| key.min(from)));
-        }
-    }
-    debts.incurred = horizon.passed.map(|(oldest, newest)| Reread { from_key: oldest, once_past: newest });
-    Ok(Start { upper: Some(horizon.upper_text), after: after.map(|key| Position(vec![Some(text(key)), None])), debts })
+async fn by_clock(
+    connection: &mut PgConnection,
+    clock: &DatabaseClock,
+    run: &OpenRun,
+    plan: &Plan,
+) -> Result<Start, BatchError> {
+    let key_type = plan.key_type.as_str();
+    let mut horizon = read_horizon(connection, clock, run.id).await?;
+    let unseen = wait_for_unseen(connection, std::mem::take(&mut horizon.unseen)).await?;
+    let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
+    let again = horizon.due_from.into_iter().chain(step).min();
+    let is_past = |key: &str, since| clock_key::is_past(key, key_type, since);
+    let rewind = again.filter(|again| horizon.checkpoint.as_deref().is_some_and(|key| is_past(key, *again)));
+    let after = run.checkpoint_from.as_ref().and_then(|checkpoint| {
+        let key = checkpoint.key.as_str();
+        let lookback = Some(TimeDelta::seconds(plan.lookback_seconds.into())).filter(|seconds| !seconds.is_zero());
+        let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
+        // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
+        let is_current = horizon.checkpoint.as_deref() == Some(key);
+        let unsettled = is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last)).flatten();
+        [lookback, unsettled, again].into_iter().flatten().min().filter(|since| is_past(key, *since))
+    });
+    Ok(Start {
+        upper: Some(clock_key::bound(horizon.upper, key_type)),
+        after: after.map(|since| Position::after(&before(since, plan.settles_by()))),
+        horizon: Some(horizon.upper),
+        server: Some(horizon.server),
+        debts: Debts {
+            settled: horizon.due,
+            rewind: rewind.map(|since| before(since, plan.settles_by())),
+            incurred: horizon.passed.into_iter().chain(unseen).collect(),
+        },
+        leaves: None,
+    })
 }
 
-/// Every key that was given out until now is settled once those who are writing now have ended.
-async fn by_writers(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<Start, BatchError> {
-    let Settling { greatest, writers } =
-        plan.settling.get_or_try_init(|| look_up_writers(connection, run, plan)).await?;
-    let deadline = tokio::time::Instant::now() + WAIT_FOR_WRITERS;
-    while !writers.is_empty() && horizon::any_open(connection, writers).await? {
-        if tokio::time::Instant::now() > deadline {
-            return Err(BatchError::NotYet("a transaction is writing to the source"));
+/// Looks at the horizon and at the clock. Where that went back since the last look, all pipelines that walk by it are told.
+async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
+    let asked = Instant::now();
+    let horizon = horizon::look(connection, run, horizon::PATIENCE).await?;
+    let Some(from) = clock.note(asked, horizon.clock) else { return Ok(horizon) };
+    let pipelines = horizon::owe_all(connection, from).await?;
+    clock::report_step(from, pipelines);
+    Ok(horizon::look(connection, run, horizon::PATIENCE).await?)
+}
+
+/// Waits for transactions whose starts nobody can see. Those that stay open are passed: their rows are read again later.
+async fn wait_for_unseen(connection: &mut PgConnection, unseen: Vec<Reread>) -> Result<Vec<Reread>, BatchError> {
+    if unseen.is_empty() {
+        return Ok(unseen);
+    }
+    let transactions: Vec<_> = unseen.iter().map(|reread| reread.transaction.clone()).collect();
+    if ended(connection, &transactions).await? {
+        return Ok(Vec::new());
+    }
+    tracing::warn!(
+        transactions = unseen.len(),
+        "transactions are open whose start cannot be seen: prepared ones, or without pg_read_all_stats or track_activities; \
+         everything since the last run is read again once they have ended"
+    );
+    Ok(unseen)
+}
+
+/// Waits until these transactions have ended. Whether they did in time.
+async fn ended(connection: &mut PgConnection, transactions: &[String]) -> Result<bool, BatchError> {
+    let deadline = Instant::now() + WAIT_FOR_WRITERS;
+    while !transactions.is_empty() && horizon::any_open(connection, transactions).await? {
+        if Instant::now() > deadline {
+            return Ok(false);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    Ok(Start { upper: greatest.clone(), ..Start::default() })
+    Ok(true)
+}
+
+/// Every key that was given out until now is settled once those who are writing now have ended.
+async fn by_writers(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
+    let Settling { greatest, writers } =
+        plan.settling.get_or_try_init(|| look_up_writers(connection, run.id, plan)).await?;
+    if !ended(connection, writers).await? {
+        return Err(BatchError::NotYet("a transaction is writing to the source"));
+    }
+    let from = run.checkpoint_from.as_ref().filter(|_| plan.ties_again);
+    let after = from.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
+    Ok(Start { upper: greatest.clone(), after, ..Start::default() })
 }
 
 /// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
@@ -115,26 +199,12 @@ async fn read_first(connection: &mut PgConnection, run: RunId, query: &str) -> R
     Ok(found)
 }
 
-/// The server's text form of a timestamp.
-fn text(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string()
-}
-
-/// A page begins *after* a key; the server's timestamps have microseconds.
-fn just_before(time: DateTime<Utc>) -> DateTime<Utc> {
-    time - TimeDelta::microseconds(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timestamp_survives_the_way_from_text_and_back() {
-        for form in ["2026-01-02 03:04:05.123456+00", "2026-01-02 03:04:05+00"] {
-            let time = key_time(form).expect(form);
-            assert_eq!(key_time(&text(time)), Some(time));
-        }
-        assert_eq!(key_time("infinity"), None);
-    }
+/// Before the first row of the transactions that began at this time or later. A query that pages by itself begins *after* a
+/// key.
+fn before(since: DateTime<Utc>, bound: Bound) -> Checkpoint {
+    let key = match bound {
+        Bound::Day => clock_key::smallest_key(since, clock_key::DATE),
+        Bound::Clock | Bound::Writers | Bound::None => clock_key::text(since - MICROSECOND),
+    };
+    Checkpoint { key, id: None }
 }

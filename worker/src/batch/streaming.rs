@@ -32,7 +32,7 @@ impl Page<'_> {
             from (
                 select *, octet_length(doc)::bigint as bytes
                 -- Not pulled up: the row is written as JSON once.
-                from (select {keys}{version} as version, row_to_json(fresh)::text as doc from ({fresh}) as fresh offset 0) as whole
+                from (select {keys}{version} as version, row_to_json(fresh.*)::text as doc from ({fresh}) as fresh offset 0) as whole
             ) as measured
             union all
             select null, null, null, count(*), ({last}), {more}, null
@@ -65,8 +65,10 @@ impl Page<'_> {
             .map(|column| format!("{} {}", quote(&column.name), of_any_length(&column.type_name)))
             .collect();
         let page = format!(
-            "select {names} from pg_temp.vitrina_page as page, json_to_record(page.doc) as arrived ({types})",
-            names = self.names(),
+            "select {arrived} from pg_temp.vitrina_page as page, json_to_record(page.doc) as arrived ({types})",
+            // By their relation: a column may be called `doc` or `place`, as those of the page are.
+            arrived =
+                self.written().iter().map(|own| format!("arrived.{}", quote(&own.name))).collect::<Vec<_>>().join(", "),
             types = types.join(", "),
         );
         match self.gathered_in {
@@ -102,10 +104,11 @@ fn short(key: &str) -> String {
     )
 }
 
-/// A row of `relation` as JSON; null where that has more than `most` bytes.
+/// A row of `relation` as JSON; null where that has more than `most` bytes. With `.*` the name is always the relation's: alone
+/// it would be that of a column, where there is one.
 pub fn bounded_row(relation: &str, most: u32) -> String {
     // Not pulled up: the row is written as JSON once.
-    let whole = format!("select row_to_json({relation})::text as doc offset 0");
+    let whole = format!("select row_to_json({relation}.*)::text as doc offset 0");
     format!("(select case when octet_length(doc) <= {most} then doc end from ({whole}) as whole)")
 }
 

@@ -183,7 +183,7 @@ impl Index {
         let derived = mapping::mappings(std::slice::from_ref(column), &self.options);
         let field = json!({"properties": {&column.name: derived["properties"][&column.name]}});
         Err(SinkError::fatal(format!(
-            "the index `{name}` has no field `{}`: run a full pipeline into it, or add the field with PUT /{name}/_mapping {field}",
+            "the index `{name}` has no field `{}`: run the pipeline with --full, which builds the index anew, or add the field with PUT /{name}/_mapping {field}",
             column.name
         )))
     }

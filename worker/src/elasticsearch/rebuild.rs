@@ -42,11 +42,18 @@ impl Index {
         Ok(route)
     }
 
-    /// Makes the run's index the one that serves, if it has at least `expected` documents. Harmless to repeat.
-    pub async fn finish_rebuild(&self, run: RunId, expected: u64) -> Result<(), SinkError> {
+    /// Makes the run's index the one that serves, if it has at least `expected` documents, and unless `refuse` says why it may
+    /// not be so much smaller than the one that serves now. Returns by how many documents it is. Harmless to repeat.
+    pub async fn finish_rebuild(
+        &self,
+        run: RunId,
+        expected: u64,
+        refuse: impl Fn(u64, u64) -> Option<String>,
+    ) -> Result<u64, SinkError> {
         let physical = self.physical(run);
-        if self.behind().await?.iter().any(|serving| serving.name == physical) {
-            return Ok(());
+        let behind = self.behind().await?;
+        if behind.iter().any(|serving| serving.name == physical) {
+            return Ok(0);
         }
         let settings = json!({"index": {
             "number_of_replicas": self.options.replicas, "refresh_interval": self.options.refresh_interval
@@ -60,7 +67,7 @@ impl Index {
                  sure that the query returns each key once"
             )));
         }
-        if found > expected {
+        if expected > 0 && found > expected {
             // Rows that a repeated page returned the first time and not the second.
             tracing::warn!(
                 index = physical,
@@ -69,7 +76,13 @@ impl Index {
                 "the new index has more documents than the last attempts wrote"
             );
         }
-        self.swap(&physical).await
+        let serving = if behind.is_empty() { 0 } else { self.count(&self.name).await? };
+        let removed = serving.saturating_sub(found);
+        if let Some(refusal) = refuse(removed, serving) {
+            return Err(SinkError::fatal(refusal));
+        }
+        self.swap(&physical).await?;
+        Ok(removed)
     }
 
     /// One request, which the cluster executes whole: nobody sees two indexes, or none.

@@ -81,7 +81,7 @@ async fn read(tx: &mut PgConnection, subject: &Subject, rows: u32) -> Result<Vec
     let query = format!(
         "select case when octet_length(doc) <= {WIDEST_ROW} then doc end
          from (
-             select row_to_json(first)::text as doc
+             select row_to_json(first.*)::text as doc
              from (select * from ({query}\n) as source order by {order} limit $4::bigint) as first
          ) as documents",
         query = subject.query(),
@@ -118,7 +118,7 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
     let types: Vec<_> = columns.iter().map(|column| format!("{} {}", quote(&column.name), column.arrives_as)).collect();
     let values: Vec<_> = columns.iter().map(value).collect();
     let query = format!(
-        "select row_to_json(written)::text
+        "select row_to_json(written.*)::text
          from unnest($5) with ordinality as d (doc, place)
          cross join lateral (
              select {values} from json_to_record(d.doc::json) as arrived ({types})

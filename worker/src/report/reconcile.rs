@@ -9,8 +9,8 @@ mod scope;
 
 use vitrina_shared::{
     domain::{
-        Report, TargetName,
-        report::{Depth, Repair},
+        PipelineDraft, Report, TargetName, removal,
+        report::{Depth, Reconciliation, Repair},
     },
     reports::HeldReport,
 };
@@ -33,5 +33,14 @@ pub async fn make(
     match subject.target.clone() {
         TargetName::Mart(table) => mart::Comparison::of(report, subject, table, depth).make(env, job, repair).await,
         TargetName::Index(name) => index::Comparison::of(env, report, subject, name, depth)?.make(job, repair).await,
+    }
+}
+
+/// A repair may remove as many rows as a run may.
+fn refuse_removal(draft: &PipelineDraft, found: &Reconciliation) -> Result<(), BatchError> {
+    let (removed, of) = (found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs());
+    match removal::refusal(draft.options.max_removed, removed, of, draft.final_target().0, &draft.name) {
+        Some(refusal) => Err(BatchError::fatal(refusal)),
+        None => Ok(()),
     }
 }

@@ -40,7 +40,8 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
-    let locked = pipelines::lock(&mut tx, &report.pipeline_id.into()).await?;
+    let target = subject.draft().final_target().0;
+    let locked = pipelines::lock_writers(&mut tx, report.pipeline_id, target).await?;
     if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
         return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
     }

@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{PipelineId, Status},
-    store::pipelines,
+    domain::{PipelineId, RunStatus, Status},
+    store::{pipelines, runs},
 };
 
 use crate::error::BatchError;
@@ -20,11 +20,20 @@ pub async fn refuse(
 ) -> Result<(), BatchError> {
     let found = pipelines::find(connection, &pipeline.into()).await?;
     let found = found.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
-    if !found.status.has_unfinished_run() {
+    let writer = runs::writer_of(connection, found.draft.final_target().0).await?;
+    // Another pipeline's run on the same target is as much in the way.
+    let other = writer.filter(|writer| writer.pipeline_id != pipeline);
+    if !found.status.has_unfinished_run() && other.is_none() {
         return Ok(());
     }
     if found.status == Status::Paused {
         return Err(BatchError::fatal("the pipeline's run is paused: let it go on, or cancel it"));
+    }
+    if let Some(other) = other.filter(|other| other.status == RunStatus::Paused) {
+        let name = other.pipeline;
+        return Err(BatchError::fatal(format!(
+            "the run of pipeline `{name}`, which writes the same target, is paused: let it go on, or cancel it"
+        )));
     }
     if Utc::now() - asked_at > PATIENCE {
         return Err(BatchError::fatal("the pipeline's run did not end while the report waited for it"));

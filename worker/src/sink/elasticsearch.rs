@@ -21,6 +21,8 @@ pub struct IndexSink {
     action: Action,
     /// Whether another index is built, which takes over in the end.
     rebuilds: bool,
+    /// Whether one key may come in several pages.
+    repeats_keys: bool,
     route: OnceCell<Arc<Route>>,
 }
 
@@ -37,7 +39,13 @@ impl IndexSink {
     /// The sink of a run for rows with these columns. Nothing is sent yet.
     pub fn new(index: Index, run: RunId, mode: Mode, columns: Vec<SourceColumn>) -> Self {
         let action = action(mode, index.options(), &columns);
-        Self { index, run, columns, action, rebuilds: mode == Mode::Full, route: OnceCell::new() }
+        Self { index, run, columns, action, rebuilds: mode == Mode::Full, repeats_keys: false, route: OnceCell::new() }
+    }
+
+    /// Says whether one key may come in several pages, the newest last.
+    pub fn repeating_keys(mut self, repeats: bool) -> Self {
+        self.repeats_keys = repeats;
+        self
     }
 
     /// Makes sure that the server is there, that we may write to it, and that there is an index to write to.
@@ -70,15 +78,18 @@ impl IndexSink {
     ) -> Result<PageWriting, BatchError> {
         let expected = usize::try_from(page_size).unwrap_or(usize::MAX);
         let writer = BulkWriter::new(self.route().await?.clone(), self.action, allowed).expecting(expected);
-        Ok(PageWriting(if self.rebuilds { writer } else { writer.waiting_for(turn) }))
+        let at_once = self.rebuilds && !self.repeats_keys;
+        Ok(PageWriting(if at_once { writer } else { writer.waiting_for(turn) }))
     }
 
-    /// After the last page: an index that was built takes over, if it has all the documents that were written.
-    pub async fn finish(&self, documents: u64) -> Result<(), BatchError> {
-        if self.rebuilds {
-            self.index.finish_rebuild(self.run, documents).await?;
+    /// After the last page: an index that was built takes over, if it has all the documents that were written, and unless
+    /// `refuse` says why it may not be that much smaller. Returns by how many documents it is.
+    pub async fn finish(&self, documents: u64, refuse: impl Fn(u64, u64) -> Option<String>) -> Result<u64, BatchError> {
+        if !self.rebuilds {
+            return Ok(0);
         }
-        Ok(())
+        let expected = if self.repeats_keys { 0 } else { documents };
+        Ok(self.index.finish_rebuild(self.run, expected, refuse).await?)
     }
 }
 

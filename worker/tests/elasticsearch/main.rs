@@ -8,14 +8,19 @@ mod connection;
 mod disasters;
 mod faults;
 mod films;
+mod full_runs;
 mod gate;
 mod indexes;
+mod late;
 mod letters;
 mod node;
 mod pipelines;
 mod proxy;
 mod rebuilds;
 mod reconcile;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/storm.rs"]
+mod storm;
 mod support;
 mod values;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

@@ -20,7 +20,7 @@ async fn rebuild(index: &Index, count: u64, name: &str) -> RunId {
     let this = run();
     let route = index.begin_rebuild(this, &items()).await.unwrap();
     write(&route, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
-    index.finish_rebuild(this, count).await.unwrap();
+    index.finish_rebuild(this, count, |_, _| None).await.unwrap();
     this
 }
 
@@ -84,7 +84,7 @@ async fn a_rebuild_that_lost_documents_does_not_take_over() {
     let this = run();
     let route = index.begin_rebuild(this, &items()).await.unwrap();
     write(&route, Action::Replace, (0..19).map(|n| item(n, "new"))).await.unwrap();
-    let error = index.finish_rebuild(this, 20).await.unwrap_err();
+    let error = index.finish_rebuild(this, 20, |_, _| None).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains("19 documents where 20"), "{error}");
     assert!(corner.documents().await.values().all(|document| document["name"] == "old"));
@@ -121,12 +121,12 @@ async fn a_rebuild_goes_on_where_a_crash_left_it() {
     write(&first, Action::Replace, (0..15).map(|n| item(n, "new"))).await.unwrap();
     let again = index.begin_rebuild(this, &items()).await.unwrap();
     write(&again, Action::Replace, (10..30).map(|n| item(n, "new"))).await.unwrap();
-    index.finish_rebuild(this, 30).await.unwrap();
+    index.finish_rebuild(this, 30, |_, _| None).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);
 
     // The process died after the swap: there is nothing left to do.
     index.begin_rebuild(this, &items()).await.unwrap();
-    index.finish_rebuild(this, 30).await.unwrap();
+    index.finish_rebuild(this, 30, |_, _| None).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);
 }
 

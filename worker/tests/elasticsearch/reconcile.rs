@@ -252,3 +252,30 @@ async fn a_repair_of_an_index_that_is_not_there_says_what_makes_one() {
     assert_eq!(report.status, ReportStatus::Failed);
     assert!(report.error.as_deref().is_some_and(|error| error.contains("run the pipeline")), "{:?}", report.error);
 }
+
+/// Names that our own statements use for relations and columns.
+const NAMED: &str = "select id as film_id, title as source, 'a'::text as fresh, 'b'::text as doc, 'c'::text as whole,
+    'd'::text as version, 'e'::text as settled, 'f'::text as key, 'g'::text as d, 'h'::text as rows, 'i'::text as page,
+    'j'::text as measured, 'k'::text as key0, 'l'::text as bytes, 'm'::text as wanted, 'n'::text as current,
+    'o'::text as c, 'p'::text as newest, modified from content.film";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_may_have_the_names_that_our_statements_use() {
+    for mode in [Mode::Full, Mode::Incremental] {
+        let Some(mut films) = Films::new(50).await else { return };
+        films.start_worker();
+        let pipeline = films.world.pipeline(&films.draft_of(mode, NAMED, 20)).await;
+        let preview = films.world.report(pipeline, &ReportRequest::Preview { rows: 3 }).await;
+        assert_eq!(preview["rows"][0]["fresh"], "a", "{preview}");
+        films.succeeds(pipeline).await;
+        let (changed, lost) = (films.id(7).await, films.id(8).await);
+        films.meddle(&changed, &json!({"source": "changed"})).await;
+        films.lose(&lost).await;
+        let found = reconcile(&films, pipeline, Depth::Rows).await;
+        assert_eq!(differences(&found), [Some(1), Some(0), Some(1)], "{mode}: {found}");
+        assert_eq!(repair(&films, pipeline, Repair::All).await["repaired"], json!({"written": 2, "removed": 0}));
+        for depth in [Depth::Counts, Depth::Keys, Depth::Rows] {
+            assert_match(&reconcile(&films, pipeline, depth).await);
+        }
+    }
+}

@@ -203,7 +203,8 @@ async fn a_worker_that_stops_cancels_what_does_not_end_and_others_go_on() {
     world.stop_workers().await;
     let worker = world.worker(&[("VITRINA_DRAIN_SECONDS", "1")]);
     let pipeline = world.pipeline(&draft("gated", Mode::Full, GATED, "analytics.item", 10)).await;
-    let streamed = world.pipeline(&masked(draft("streamed", Mode::Full, GATED, "analytics.item", 10))).await;
+    world.target("streamed", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let streamed = world.pipeline(&masked(draft("streamed", Mode::Full, GATED, "analytics.streamed", 10))).await;
     let runs = [world.run(pipeline).await, world.run(streamed).await];
     for run in runs {
         is_executed(&world, run.0).await;

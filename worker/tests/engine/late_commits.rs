@@ -207,8 +207,12 @@ async fn what_is_owed_stays_owed_when_a_run_fails_to_begin() {
         .await;
     world.succeeds(pipeline).await;
     // A transaction that began before the checkpoint has ended meanwhile.
-    world.sql("insert into content.log values (3, 'late', now() - interval '90 minutes');
-               insert into etl.etl_rereads select id, now() - interval '90 minutes', now() - interval '90 minutes' from etl.etl_pipelines").await;
+    world
+        .sql(
+            "insert into content.log values (3, 'late', now() - interval '90 minutes');
+               insert into etl.etl_rereads select id, '0/0', now() - interval '90 minutes' from etl.etl_pipelines",
+        )
+        .await;
     world
         .sql(
             "create sequence public.attempt;

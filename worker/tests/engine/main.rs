@@ -4,13 +4,20 @@
 mod bounds;
 mod control;
 mod errors;
+mod full_runs;
 mod interleavings;
 mod late_commits;
+mod late_horizon;
+mod late_keys;
 mod modes;
+mod names;
+mod one_target;
 mod reconcile;
 mod recovery;
+mod removal;
 mod replay;
 mod reports;
+mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 mod support;

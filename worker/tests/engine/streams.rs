@@ -1,7 +1,9 @@
 //! Rows that pass through the worker: transforms, and rows that the target refuses.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, Task, TaskKind};
+use vitrina_shared::domain::{
+    ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, ReportRequest, Task, TaskKind,
+};
 
 use crate::{
     support::{ITEMS, World, draft, eventually, items},
@@ -172,4 +174,36 @@ async fn a_streamed_run_survives_the_loss_of_its_connections() {
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.rows_written, run.batches), (3000, 3000, 61));
     world.assert_same("select id, repeat('*', length(name)), modified from content.item", "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_trigger_says_of_a_row_keeps_its_code_so_that_viewers_are_not_shown_it() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world
+        .sql(
+            "create function analytics.look_at() returns trigger language plpgsql as $$
+             begin
+                 if new.id % 5 = 0 then raise exception '% earns too much%', new.name, repeat('!', 5000) using errcode = '23514'; end if;
+                 return new;
+             end $$;
+             create trigger look before insert on analytics.item for each row execute function analytics.look_at()",
+        )
+        .await;
+    let pipeline = world.pipeline(&dead_letters(items("watched", Mode::Full, 50), Some(1))).await;
+    let error = world.fails(pipeline).await.error.unwrap();
+    let begins = "more rows were refused than max_rejects allows; the last one: item 10 earns too much!!!";
+    assert!(error.starts_with(begins) && error.ends_with("!!! (SQLSTATE 23514)"), "{error}");
+
+    // So have a letter, a letter that was tried again, and a run that puts nothing aside.
+    world.sql("truncate analytics.item").await;
+    let pipeline = world.pipeline(&dead_letters(items("patient", Mode::Full, 50), None)).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_rejected, 4);
+    let letters = "select count(*) from etl.etl_dead_letters where error like '%!!! (SQLSTATE 23514)'";
+    assert_eq!(world.number(letters).await, 4);
+    let replayed = world.report(pipeline, &ReportRequest::Replay { ids: None }).await;
+    assert!(replayed["letters"][0]["error"].as_str().unwrap().ends_with("!!! (SQLSTATE 23514)"), "{replayed}");
+    let pipeline = world.pipeline(&items("strict", Mode::Full, 50)).await;
+    let error = world.fails(pipeline).await.error.unwrap();
+    assert!(error.ends_with("!!! (SQLSTATE 23514)"), "{error}");
 }

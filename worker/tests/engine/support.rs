@@ -10,10 +10,10 @@ use vitrina_shared::{
     config::{DatabaseConfig, Env, SourceConfig, WorkerConfig},
     configuration,
     domain::{
-        Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest, ReportStatus, Run,
-        RunId, RunStatus, Status, TaskKind,
+        KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
+        ReportStatus, Run, RunId, RunStatus, Status, TaskKind,
     },
-    lifecycle::{self, Cause, LifecycleError},
+    lifecycle::{self, Cause, LifecycleError, WantedRun},
     reports,
     store::{self, pipelines, runs},
     testing::TestDatabase,
@@ -175,6 +175,25 @@ impl World {
         Ok(lifecycle::request_run(self.db.pool(), &pipeline.into(), None, TESTER).await?.run.id)
     }
 
+    /// Requests a run of a kind.
+    pub async fn run_as(&self, pipeline: PipelineId, full: bool, allow_removal: bool) -> Result<RunId, LifecycleError> {
+        let wanted = WantedRun { full, allow_removal, ..WantedRun::default() };
+        Ok(lifecycle::request_run_as(self.db.pool(), &pipeline.into(), wanted, TESTER).await?.run.id)
+    }
+
+    /// Runs the pipeline in full, to its good end.
+    pub async fn succeeds_in_full(&self, pipeline: PipelineId) -> Run {
+        let run = self.run_as(pipeline, true, false).await.unwrap();
+        self.succeeded(run).await
+    }
+
+    /// The key and id of a pipeline's checkpoint.
+    pub async fn checkpoint(&self, pipeline: PipelineId) -> Option<(String, Option<String>)> {
+        let mut connection = self.db.pool().acquire().await.unwrap();
+        let state = store::state::find(&mut connection, pipeline).await.unwrap();
+        state.map(|state| (state.checkpoint.key, state.checkpoint.id))
+    }
+
     pub async fn pause(&self, pipeline: PipelineId) -> Result<Status, LifecycleError> {
         lifecycle::request_pause(self.db.pool(), &pipeline.into(), TESTER).await
     }
@@ -315,7 +334,8 @@ pub fn draft(name: &str, mode: Mode, query: &str, target: &str, batch_size: i32)
         incremental_key: incremental.then(|| "modified".to_owned()),
         incremental_id_key: incremental.then(|| "id".to_owned()),
         enabled: true,
-        options: PipelineOptions::default(),
+        // Says nothing new of keys that come from the clock.
+        options: PipelineOptions { key_order: incremental.then_some(KeyOrder::Commit), ..PipelineOptions::default() },
         tasks: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use vitrina_shared::domain::{ErrorClass, FullStrategy, Mode, PipelineDraft, Status};
+use vitrina_shared::domain::{ErrorClass, FullStrategy, MaxRemoved, Mode, PipelineDraft, Status};
 
 use crate::support::{ITEMS, World, draft, eventually, items};
 
@@ -21,7 +21,9 @@ fn swapping(draft: PipelineDraft) -> PipelineDraft {
 async fn a_reader_sees_everything_old_or_everything_new() {
     let world = World::with_worker().await;
     world.items(1, 1000).await;
-    let pipeline = world.pipeline(&swapping(items("items", Mode::Full, 50))).await;
+    let mut draft = swapping(items("items", Mode::Full, 50));
+    draft.options.max_removed = Some(MaxRemoved::EVERYTHING);
+    let pipeline = world.pipeline(&draft).await;
     world.sql("update content.item set name = 'round 0'").await;
     assert_eq!(world.succeeds(pipeline).await.rows_written, 1000);
 

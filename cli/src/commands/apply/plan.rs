@@ -111,6 +111,8 @@ impl Plan {
                 let message =
                     format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
                 self.problems.push(problem("key", message));
+            } else if body.get("create").is_some() {
+                self.add_lost_target(client, name, body).await?;
             }
             return Ok(());
         }
@@ -126,6 +128,20 @@ impl Plan {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// The table of a target that is allowed already may have been dropped. Then it is created again; where it is there, or
+    /// the API creates none, nothing is to be done, and what is wrong is reported with the pipeline.
+    async fn add_lost_target(&mut self, client: &Client, name: &str, body: Value) -> Result<(), ClientError> {
+        match client.allow_target(&body, true).await {
+            Ok(answer) => {
+                let ddl = answer["ddl"].as_str().map(str::to_owned);
+                self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
+                Ok(())
+            }
+            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     async fn add_pipeline(
@@ -147,16 +163,20 @@ impl Plan {
                 }
             },
         };
-        if !matches!(step, Step::Keep) {
-            if let (Some(stored), None) = (&stored, entry.wanted.enabled) {
-                body["enabled"] = stored["enabled"].clone();
-            }
-            let errors = client.validate(&body).await?;
-            let problems = found(errors, |field, message| entry.problem(field, message));
-            // A target that this very file allows is not there yet, or what keeps it away is reported with it.
-            let awaited = |problem: &Problem| allowed_here && problem.message.contains("not in the whitelist");
-            self.problems.extend(problems.into_iter().filter(|problem| !awaited(problem)));
+        if let (Some(stored), None) = (&stored, entry.wanted.enabled) {
+            body["enabled"] = stored["enabled"].clone();
         }
+        // What stays as it is may not work any more either: its mart or a table of its query may be gone.
+        let errors = client.validate(&body).await?;
+        let problems = found(errors, |field, message| entry.problem(field, message));
+        // A target that this very file allows is not there yet, or what keeps it away is reported with it.
+        let created =
+            self.targets.iter().any(|target| target.name == entry.wanted.target_table && target.ddl.is_some());
+        let awaited = |problem: &Problem| {
+            allowed_here && problem.message.contains("not in the whitelist")
+                || created && problem.message.starts_with("there is no table")
+        };
+        self.problems.extend(problems.into_iter().filter(|problem| !awaited(problem)));
         self.pipelines.push(PipelinePlan { name, body, step });
         Ok(())
     }

@@ -59,7 +59,7 @@ impl Screen {
     pub(super) fn summary(&self, outcomes: &[Outcome], options: &Options, address: &str) {
         let ok = outcomes.iter().all(Outcome::is_good);
         if self.json {
-            return output::line(json!({ "ok": ok, "pipelines": outcomes }).to_string());
+            return output::line(output::escaped(&json!({ "ok": ok, "pipelines": outcomes }).to_string()));
         }
         self.gap();
         self.line(table(outcomes));

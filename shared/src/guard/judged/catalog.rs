@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use sqlx::postgres::types::Oid;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::super::QUERY_ROLE;
 use super::super::allowed::FunctionFacts;
+use super::super::{QUERY_ROLE, SourceSchemas};
 use super::tree::Mentions;
 
 /// What is asked of a function `p`, for [`FunctionFacts`].
@@ -200,6 +200,70 @@ const USED: &str = r"
         ) as part
     )
 ";
+
+/// The first of these types that a query has no business with: it is neither the server's own, nor of a source schema or an
+/// extension, nor that of a column which a source schema has. The rows of the server's own tables are out of reach too.
+pub(super) async fn type_out_of_reach(
+    conn: &mut PgConnection,
+    made: &BTreeSet<u32>,
+    schemas: &SourceSchemas,
+) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        r"
+        select format_type(t.oid, null)
+        from pg_type t
+        -- An array is judged by its elements.
+        join pg_type e on e.oid = case when t.typcategory = 'A' and t.typelem <> 0 then t.typelem else t.oid end
+        join pg_namespace n on n.oid = e.typnamespace
+        where t.oid = any ($1)
+          and not case when e.oid < 16384 then e.typtype <> 'c' else
+              n.nspname = any ($2)
+              or exists (select from pg_depend d
+                         where d.classid = 'pg_type'::regclass and d.objid = e.oid and d.deptype = 'e')
+              or exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
+                         join pg_namespace s on s.oid = c.relnamespace
+                         where a.atttypid in (e.oid, e.typarray) and s.nspname = any ($2))
+          end
+        limit 1
+        ",
+    )
+    .bind(oids(made))
+    .bind(schemas.names())
+    .fetch_optional(conn)
+    .await
+}
+
+/// The first of these types, or of those that they are made of, whose owner is not trusted and could change what it does.
+pub(super) async fn changeable_type(
+    conn: &mut PgConnection,
+    types: &[u32],
+    table: Option<&str>,
+) -> sqlx::Result<Option<String>> {
+    let none: Vec<Oid> = Vec::new();
+    let statement = format!(
+        r"
+        {USED}
+        select format_type(t.oid, null)
+        from used u
+        join pg_type t on t.oid = u.oid
+        where t.oid >= 16384 and t.typtype <> 'e' and not (t.typcategory = 'A' and t.typelem <> 0)
+          and not exists (select from pg_depend d
+                          where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e')
+          and not exists (select from pg_roles r where r.oid = t.typowner and r.rolsuper)
+          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = t.typowner)
+          and not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                          where n.nspname = 'analytics' and c.relname = $4 and c.relowner = t.typowner)
+        limit 1
+        "
+    );
+    sqlx::query_scalar(AssertSqlSafe(statement))
+        .bind(oids(types))
+        .bind(&none)
+        .bind(&none)
+        .bind(table)
+        .fetch_optional(conn)
+        .await
+}
 
 pub(super) async fn types(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<Types> {
     let (used, made, called) = (oids(&mentions.types), oids(&mentions.made), oids(&mentions.functions));

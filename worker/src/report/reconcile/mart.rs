@@ -25,7 +25,7 @@ use self::{
     statements::{Closer, MOST_KEYS},
 };
 use super::{
-    SAMPLE,
+    SAMPLE, refuse_removal,
     scope::{self, Scope},
 };
 use crate::{
@@ -292,13 +292,17 @@ impl<'a> Comparison<'a> {
         let nothing = Repaired { written: 0, removed: 0 };
         let Some((closer, keys)) = &found.closer else { return Ok(nothing) };
         let id = self.report.pipeline_id;
-        let locked = pipelines::lock(tx, &id.into()).await?;
+        let target = self.subject.draft().final_target().0;
+        let locked = pipelines::lock_writers(tx, id, target).await?;
         if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
             return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
         }
         unfinished::refuse(tx, id, self.report.requested_at).await?;
         let scope = self.scope(tx).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
+        if remove_extra {
+            refuse_removal(self.subject.draft(), &found.result)?;
+        }
         let statement = self.sides(&scope).repair(closer, remove_extra);
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
         let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;

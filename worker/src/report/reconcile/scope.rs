@@ -11,11 +11,14 @@
 //!
 //! A batch writes its rows and its checkpoint at once, so in one snapshot these never contradict each other.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Mode, PipelineId},
-    store::{horizon, runs, state},
+    domain::{Checkpoint, Mode, PipelineId, clock_key},
+    store::{
+        horizon, runs,
+        state::{self, State},
+    },
 };
 
 use crate::{
@@ -23,6 +26,9 @@ use crate::{
     error::BatchError,
     report::{subject::Subject, unfinished},
 };
+
+/// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.
+const LATEST_START: TimeDelta = TimeDelta::seconds(1);
 
 /// The rows of the source that should be in the target.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +40,7 @@ pub enum Scope {
         /// The last row.
         checkpoint: Checkpoint,
         /// Keys from here on will be read again.
-        owed: Option<DateTime<Utc>>,
+        owed: Option<String>,
     },
     /// None of them.
     Nothing,
@@ -52,11 +58,21 @@ pub async fn read(
         return Ok(Scope::Everything);
     }
     if let Some(state) = state::find(tx, pipeline).await? {
-        let owed = horizon::reread(tx, pipeline).await?.map(|reread| reread.from_key);
+        let owed = horizon::owed_from(tx, pipeline).await?;
+        let owed = owed_from(&state, owed);
         return Ok(Scope::UpTo { checkpoint: state.checkpoint, owed });
     }
     let running = runs::find_active(tx, pipeline).await?.is_some();
     Ok(if running { Scope::Nothing } else { Scope::Everything })
+}
+
+/// The key from which on rows will be read again: of passed transactions, or with the checkpoint's own coarse key.
+fn owed_from(state: &State, owed: Option<DateTime<Utc>>) -> Option<String> {
+    let key = &state.checkpoint.key;
+    let key_type = clock_key::type_of(key);
+    let horizon = state.horizon.map(|horizon| horizon + LATEST_START);
+    let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon)));
+    [owed, unsettled].into_iter().flatten().min().map(|since| clock_key::smallest_key(since, key_type))
 }
 
 impl Scope {
@@ -64,9 +80,7 @@ impl Scope {
     pub fn parameters(&self) -> [Option<String>; 3] {
         match self {
             Self::Everything | Self::Nothing => [None, None, None],
-            Self::UpTo { checkpoint, owed } => {
-                [Some(checkpoint.key.clone()), checkpoint.id.clone(), owed.map(|time| time.to_rfc3339())]
-            }
+            Self::UpTo { checkpoint, owed } => [Some(checkpoint.key.clone()), checkpoint.id.clone(), owed.clone()],
         }
     }
     /// The condition of a row of `source` being in the target by now. The bounds are read once, not once a row.

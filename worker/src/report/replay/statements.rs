@@ -29,7 +29,7 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
              ),
              current as (
                  select distinct on (wanted.letter) wanted.letter, {key} as key, {version} as version,
-                        row_to_json(source)::text as doc
+                        row_to_json(source.*)::text as doc
                  from ({query}\n) as source join wanted on {same}
                  order by wanted.letter{newest}
              )

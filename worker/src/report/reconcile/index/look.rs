@@ -83,8 +83,8 @@ impl Comparison<'_> {
     ) -> impl Stream<Item = Result<Candidate, BatchError>> + 'c {
         let subject = &self.subject;
         let query = format!(
-            "select distinct on (d.id) d.id, d.key, case when not (source is null) then {settled} end as settled,
-                    {version} as version, case when not (source is null) then {row} end as doc
+            "select distinct on (d.id) d.id, d.key, case when not (source.* is null) then {settled} end as settled,
+                    {version} as version, case when not (source.* is null) then {row} end as doc
              from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
              left join ({query}\n) as source on {key} = d.key
              order by d.id{newest}",

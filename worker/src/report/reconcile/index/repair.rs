@@ -5,12 +5,13 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Mode,
+        error_class::without_values,
         report::{Depth, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
     store::pipelines,
 };
 
-use super::{Comparison, look::Looked};
+use super::{super::refuse_removal, Comparison, look::Looked};
 use crate::{
     batch::transformed,
     elasticsearch::{Action, BulkWriter, Document},
@@ -42,12 +43,16 @@ impl Comparison<'_> {
             return Err(BatchError::fatal(format!("`es:{name}` has no index: run the pipeline, which makes one")));
         }
         let id = self.report.pipeline_id;
-        let locked = pipelines::lock(tx, &id.into()).await?;
+        let target = self.subject.draft().final_target().0;
+        let locked = pipelines::lock_writers(tx, id, target).await?;
         if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
             return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
         }
         unfinished::refuse(tx, id, self.report.requested_at).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
+        if remove_extra {
+            refuse_removal(self.subject.draft(), found)?;
+        }
         let repaired = self.write(tx, remove_extra).await?;
         self.index.refresh(&self.name).await?;
         Ok(repaired)
@@ -76,8 +81,8 @@ impl Comparison<'_> {
         }
         let (written, removed) = (writer.finish().await?, remover.finish().await?);
         if let Some(first) = written.rejected.first() {
-            let (rows_rejected, error) = (written.rejected.len(), &first.reason);
-            tracing::warn!(rows_rejected, error, "some documents were refused and still differ");
+            let (rows_rejected, error) = (written.rejected.len(), without_values(&first.reason));
+            tracing::warn!(rows_rejected, %error, "some documents were refused and still differ");
         }
         Ok(Repaired { written: written.changes().cast_signed(), removed: removed.deleted.cast_signed() })
     }

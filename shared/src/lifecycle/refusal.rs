@@ -1,0 +1,121 @@
+//! Why a status was not changed, in sentences for those who asked.
+
+use crate::{
+    domain::{Command, IllegalTransition, PipelineRef, RunId, RunStatus},
+    jobs::EnqueueError,
+    store,
+};
+
+/// The index that keeps a second unfinished run from a target.
+const ONE_PER_TARGET: &str = "etl_runs_one_per_target_idx";
+
+/// Why a pipeline's status did not change.
+#[derive(Debug, thiserror::Error)]
+pub enum LifecycleError {
+    /// There is no such pipeline.
+    #[error("there is no pipeline `{0}`")]
+    NoPipeline(PipelineRef),
+    /// There is no such run.
+    #[error("there is no run `{0}`")]
+    NoRun(RunId),
+    /// It may not run.
+    #[error("pipeline `{0}` is disabled: enable it before running it")]
+    Disabled(String),
+    /// The checkpoint of that run is none of the pipeline's any more.
+    #[error("run {run} walked by {then}, and pipeline `{pipeline}` walks by {now}: run the pipeline as it is now")]
+    WalksOtherwise {
+        /// The run that was to be repeated.
+        run: RunId,
+        /// Its columns.
+        then: String,
+        /// The pipeline.
+        pipeline: String,
+        /// Its columns now.
+        now: String,
+    },
+    /// Repeating that run would write other rows than the pipeline does now, or write them elsewhere.
+    #[error(
+        "run {run} had another {} than pipeline `{pipeline}` has now: run the pipeline as it is now",
+        .differs.join(" and another ")
+    )]
+    ChangedSince {
+        /// The run that was to be repeated.
+        run: RunId,
+        /// What is not the same any more.
+        differs: Vec<&'static str>,
+        /// The pipeline.
+        pipeline: String,
+    },
+    /// Another run writes the same target.
+    #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
+    TargetBusy {
+        /// The target.
+        target: String,
+        /// The pipeline whose run is unfinished.
+        writer: String,
+        /// How that run stands.
+        status: RunStatus,
+    },
+    /// Another pipeline's rows would be removed.
+    #[error(
+        "pipeline `{other}` writes `{target}` too, by another query: a full run would remove its rows. Give one of them a          target of its own, or make them one query"
+    )]
+    SharedTarget {
+        /// The target.
+        target: String,
+        /// The other pipeline.
+        other: String,
+    },
+    /// The unfinished run is none of the kind that is asked for.
+    #[error(
+        "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
+    )]
+    AnotherRun {
+        /// The unfinished run.
+        run: RunId,
+        /// The pipeline.
+        pipeline: String,
+    },
+    /// The command makes no sense now.
+    #[error("{transition}{}", advice(.transition))]
+    Illegal {
+        /// What was asked of which status.
+        #[from]
+        transition: IllegalTransition,
+    },
+    /// The job could not be queued.
+    #[error(transparent)]
+    Enqueue(#[from] EnqueueError),
+    /// The database refused or is away.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// What would help instead.
+fn advice(refused: &IllegalTransition) -> &'static str {
+    match (refused.command, refused.from.has_unfinished_run()) {
+        (Command::Reset, true) => ": cancel its run first",
+        (Command::RequestPause | Command::Cancel, false) => ": it has no run in progress",
+        (Command::RequestRun, true) => ": its run is not finished",
+        (Command::Reset | Command::RequestRun, false)
+        | (Command::RequestPause | Command::Cancel, true)
+        | (Command::Claim | Command::ConfirmPause | Command::Finish | Command::Fail, _) => "",
+    }
+}
+
+/// How to get at a target that another run writes.
+fn go_on(status: RunStatus, writer: &str) -> String {
+    match status {
+        RunStatus::Paused => format!("let it go on (`vitrina run {writer}`), or cancel it (`vitrina cancel {writer}`)"),
+        RunStatus::Queued | RunStatus::Running | RunStatus::Success | RunStatus::Failed | RunStatus::Cancelled => {
+            "try again when it has ended".to_owned()
+        }
+    }
+}
+
+impl LifecycleError {
+    /// Whether the database refused a second unfinished run on one target.
+    pub(super) fn is_target_busy(&self) -> bool {
+        matches!(self, Self::Database(error) if store::violates(error, ONE_PER_TARGET))
+    }
+}

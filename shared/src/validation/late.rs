@@ -1,0 +1,106 @@
+//! Whether rows can be kept from being skipped that become visible late: after rows with greater keys were read.
+//!
+//! | key | is safe because |
+//! |---|---|
+//! | `timestamptz`, `date` | it comes from the database's clock: a transaction that is open is waited for |
+//! | a number of a sequence | one that has taken a number holds a lock until it ends |
+//! | any other | the user says so |
+//!
+//! What no look at this server can know is refused, with what to do instead.
+
+use sqlx::PgConnection;
+
+use super::Reader;
+use crate::{
+    domain::{Mode, PipelineDraft, Problem, SourceColumn, clock_key},
+    store::sources::{self, Sequence, Sources},
+};
+
+/// What to say of a key that nothing is known about.
+const SAY_SO: &str = "if rows become visible in the order of this key, set options.key_order to `commit`; otherwise walk by \
+                      a timestamptz that is set to now() with every change, or use mode `full`";
+
+/// What keeps an incremental pipeline from finding all rows that become visible late.
+pub(super) async fn problems(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+    reader: &Reader,
+    query_field: &str,
+) -> Result<Vec<Problem>, sqlx::Error> {
+    let place = reader.columns.iter().position(|column| Some(&column.name) == draft.incremental_key.as_ref());
+    let Some(place) = place.filter(|_| draft.mode == Mode::Incremental) else { return Ok(Vec::new()) };
+    let relations: Vec<_> = reader.relations.iter().cloned().collect();
+    let of_sources = source_problem(draft, &sources::behind(connection, &relations).await?);
+    let of_sources = of_sources.map(|message| Problem::new(query_field, message));
+    let key = &reader.columns[place];
+    if [clock_key::TIMESTAMPTZ, clock_key::DATE].contains(&key.type_name.as_str()) {
+        return Ok(of_sources.into_iter().collect());
+    }
+    let sequences = sources::sequences(connection, reader.origins.get(place).copied().unwrap_or_default()).await?;
+    let of_key = key_problem(draft, key, &sequences).map(|message| Problem::new("incremental_key", message));
+    Ok(of_key.into_iter().chain(of_sources).collect())
+}
+
+fn key_problem(draft: &PipelineDraft, key: &SourceColumn, sequences: &[Sequence]) -> Option<String> {
+    let name = &key.name;
+    if key.type_name == "timestamp without time zone" {
+        return Some(format!(
+            "column `{name}` is a timestamp without time zone, which is no point in time until the time zone of its writers is \
+             known: select `({name} at time zone 'UTC') as {name}` with that time zone, and have an index on that expression"
+        ));
+    }
+    sequences.iter().find_map(|sequence| sequence_problem(name, sequence)).or_else(|| {
+        let is_known = sequences.iter().any(|sequence| sequence.is_own && sequence.increment == 1);
+        (!is_known && draft.options.key_order.is_none()).then(|| unknown(name, sequences))
+    })
+}
+
+/// What is wrong with a key's sequence, whatever the user says of it.
+fn sequence_problem(key: &str, sequence: &Sequence) -> Option<String> {
+    let name = &sequence.name;
+    if sequence.cache > 1 {
+        return Some(format!(
+            "column `{key}` gets its numbers from the sequence {name}, of which every session takes {} at once: a row may come \
+             at any time with a number behind greater ones. Say `alter sequence {name} cache 1`, walk by a timestamptz that is \
+             set to now() with every change, or use mode `full`",
+            sequence.cache
+        ));
+    }
+    (sequence.increment < 0)
+        .then(|| format!("column `{key}` gets its numbers from the sequence {name}, which counts down"))
+}
+
+fn unknown(key: &str, sequences: &[Sequence]) -> String {
+    match sequences.iter().find(|sequence| sequence.increment > 1) {
+        Some(Sequence { name, increment, .. }) => format!(
+            "column `{key}` gets its numbers from the sequence {name}, which counts by {increment}: applications take such \
+             numbers in blocks and use them later. {SAY_SO}"
+        ),
+        None => format!(
+            "nobody can see in which order rows with a new `{key}` become visible: it is neither a timestamptz nor a column \
+             of a table whose default is the next number of a sequence. {SAY_SO}"
+        ),
+    }
+}
+
+fn source_problem(draft: &PipelineDraft, sources: &Sources) -> Option<String> {
+    if let Some(name) = sources.materialized.first() {
+        return Some(format!(
+            "{name} is a materialized view: a refresh brings rows with old keys, which an incremental run does not find. Read \
+             the tables that it is made of, or use mode `full`"
+        ));
+    }
+    let says_so =
+        draft.options.key_order.is_some() || draft.options.lookback_seconds.is_some_and(|seconds| seconds > 0);
+    let (name, why) = match (sources.foreign.first(), sources.subscribed.first()) {
+        (Some(name), _) => (name, "is a foreign table: nobody here sees which transactions are open on its server"),
+        (None, Some(name)) => (name, "gets rows by a subscription, with keys of the server that they come from"),
+        (None, None) => return None,
+    };
+    (!says_so).then(|| {
+        format!(
+            "{name} {why}. Set options.lookback_seconds to how late rows may come, set options.key_order to `commit` if they \
+             come in the order of their keys, or use mode `full`"
+        )
+    })
+}

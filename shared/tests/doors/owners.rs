@@ -1,0 +1,167 @@
+//! What the owner of a source schema can do with functions and types that an operator's query uses.
+
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use vitrina_shared::{
+    config::DatabaseConfig,
+    database,
+    guard::{self, GuardError, Refusal},
+    testing::TestDatabase,
+};
+
+use crate::scene::{execute, make_outcome, scene, session};
+
+/// A stable function that calls a volatile one with this body: PostgreSQL looks only at the outer one.
+async fn meddler(db: &TestDatabase, body: &str) {
+    let functions = format!(
+        "create function content.meddle_inside() returns text volatile language plpgsql as $$ {body} $$;
+         create function content.meddle() returns text stable language plpgsql
+             as $$ begin return content.meddle_inside(); end $$;"
+    );
+    sqlx::raw_sql(AssertSqlSafe(functions)).execute(db.admin()).await.unwrap();
+}
+
+fn code(error: &sqlx::Error) -> String {
+    error.as_database_error().and_then(|error| error.code()).unwrap_or_default().into_owned()
+}
+
+/// Otherwise names in the rest of the batch would be looked up where the query says, with the services' rights.
+#[tokio::test]
+async fn settings_that_a_query_changes_are_undone_before_anything_else_executes() {
+    let db = scene().await;
+    make_outcome(&db).await;
+    meddler(
+        &db,
+        "begin
+             perform set_config('search_path', 'content, pg_catalog', false);
+             perform set_config('timezone', 'Asia/Tokyo', false);
+             perform set_config('datestyle', 'SQL, DMY', true);
+             perform set_config('synchronous_commit', 'off', false);
+             return 'meddled';
+         end",
+    )
+    .await;
+    let mut tx = db.pool().begin().await.unwrap();
+    // The first query of a session loads the language of our functions, with settings of its own.
+    execute(&mut tx, "select 1 as one").await.unwrap();
+    let before = session(&mut tx).await;
+    assert_eq!(execute(&mut tx, "select content.meddle() as meddled").await.unwrap(), 1);
+    let after = session(&mut tx).await;
+    assert!(before == after, "the session has changed");
+}
+
+/// A prepared statement outlives the transaction, and is executed with the services' rights.
+#[tokio::test]
+async fn a_session_whose_prepared_statements_were_replaced_is_never_used_again() {
+    let replace = "declare s record; begin
+        for s in select name from pg_prepared_statements loop
+            execute format('deallocate %I', s.name);
+            execute format('prepare %I as select 13', s.name);
+        end loop;
+        return 'replaced';
+    end";
+    for body in [
+        replace,
+        "begin deallocate all; return 'forgotten'; end",
+        "begin prepare mine as select 1; return 'added'; end",
+    ] {
+        let db = scene().await;
+        make_outcome(&db).await;
+        meddler(&db, body).await;
+        let config = DatabaseConfig { url: db.url().parse().unwrap(), max_connections: 1 };
+        let pool = database::pool_for_queries(&config, "vitrina-test", &[]);
+        let pid = backend(&pool).await;
+        assert_eq!(backend(&pool).await, pid, "a session is used again");
+        {
+            let mut conn = pool.acquire().await.unwrap();
+            let error = execute(&mut conn, "select content.meddle() as meddled").await.unwrap_err();
+            assert_eq!(code(&error), "VT006", "{error}");
+        }
+        assert_ne!(backend(&pool).await, pid, "{body}");
+    }
+}
+
+async fn backend(pool: &PgPool) -> i32 {
+    sqlx::query_scalar("select pg_backend_pid()").fetch_one(pool).await.unwrap()
+}
+
+/// The code by which etl_page.read ends its own subtransaction.
+#[tokio::test]
+async fn a_query_cannot_pretend_to_have_been_read_to_its_end() {
+    for ends_with in ["VT000", "VT005"] {
+        let db = scene().await;
+        make_outcome(&db).await;
+        meddler(&db, &format!("begin raise exception using errcode = '{ends_with}', message = 'the end'; end")).await;
+        let mut conn = db.pool().acquire().await.unwrap();
+        let query = "select n, case when n > 5 then content.meddle() end as meddled from generate_series(1, 10) as n";
+        let error = execute(&mut conn, query).await.unwrap_err();
+        assert_eq!(code(&error), ends_with, "{error}");
+    }
+}
+
+/// The types of a query's columns (`from`) and of a mart's (`to`), made by an account that owns nothing else.
+const TYPES: &str = r"
+    create role doors_owner_of_types nologin;
+    grant usage, create on schema content, analytics to doors_owner_of_types;
+    set local role doors_owner_of_types;
+    create type content.pair as (a int, b int);
+    create domain content.pair_once as content.pair;
+    create domain content.pair_twice as content.pair_once;
+    create domain content.inner_number as int;
+    create domain content.outer_number as int check (value::content.inner_number > 0);
+    create domain content.plain as int;
+    create type content.shade as enum ('dark', 'light');
+    create type content.span as range (subtype = int);
+    create table analytics.of_their_own (id int, v content.plain);
+    reset role;
+    create domain content.of_a_superuser as int check (value > 0);
+    create domain content.led_astray as int check (value::content.inner_number > 0);
+    create table analytics.of_a_superuser (id int, v int);
+";
+
+async fn arrives(conn: &mut PgConnection, from: &str, to: &str, table: &str) -> Result<(), Refusal> {
+    let oid = async |conn: &mut PgConnection, name: &str| -> u32 {
+        let oid: i64 = sqlx::query_scalar("select $1::regtype::oid::bigint").bind(name).fetch_one(conn).await.unwrap();
+        oid.try_into().unwrap()
+    };
+    let (from, to) = (oid(conn, from).await, oid(conn, to).await);
+    match guard::check_arriving(conn, &[from], &[to], table).await {
+        Ok(()) => Ok(()),
+        Err(GuardError::Refused(refusal)) => Err(refusal),
+        Err(GuardError::Database(error)) => panic!("{error}"),
+    }
+}
+
+/// A check or a cast that its owner adds tomorrow would execute with the rights to write marts.
+#[tokio::test]
+async fn values_of_types_that_another_account_can_change_do_not_reach_a_mart() {
+    let db = scene().await;
+    let mut tx = db.admin().begin().await.unwrap();
+    sqlx::raw_sql(TYPES).execute(&mut *tx).await.unwrap();
+    for (from, to, table) in [
+        ("content.pair", "content.pair", "of_a_superuser"),
+        ("content.pair_once", "int", "of_a_superuser"),
+        ("content.pair_twice", "int", "of_a_superuser"),
+        ("content.pair_once[]", "text", "of_a_superuser"),
+        ("content.outer_number", "int", "of_a_superuser"),
+        ("content.plain", "int", "of_a_superuser"),
+        ("content.plain[]", "int[]", "of_a_superuser"),
+        ("content.span", "text", "of_a_superuser"),
+        ("content.led_astray", "int", "of_a_superuser"),
+        ("int", "content.plain", "of_a_superuser"),
+        ("int[]", "content.plain[]", "of_a_superuser"),
+    ] {
+        let outcome = arrives(&mut tx, from, to, table).await;
+        assert!(matches!(outcome, Err(Refusal::ForeignValueType { .. })), "{from} to {to} of {table}: {outcome:?}");
+    }
+    for (from, to, table) in [
+        ("content.shade", "content.shade", "of_a_superuser"),
+        ("content.shade", "text", "of_a_superuser"),
+        ("content.shade[]", "text[]", "of_a_superuser"),
+        ("content.of_a_superuser", "int", "of_a_superuser"),
+        ("int", "content.of_a_superuser", "of_a_superuser"),
+        ("int", "content.plain", "of_their_own"),
+    ] {
+        assert_eq!(arrives(&mut tx, from, to, table).await, Ok(()), "{from} to {to} of {table}");
+    }
+    tx.rollback().await.unwrap();
+}

@@ -1,0 +1,144 @@
+//! Whether the database's clock went back: rows that are written then have keys behind the checkpoint.
+//!
+//! | what happened | how it is seen | read again from |
+//! |---|---|---|
+//! | it went back while this worker lived, even if it has caught up since | the worker's own clock, which cannot go back | the time to which it went back, by all pipelines |
+//! | it is behind the last bound | by the bound | a day before it |
+//! | another server took over | by its identifier and timeline | an hour before the last bound |
+//! | the server was started with a clock behind the last bound | by the time at which it was started | that time |
+
+use std::{
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use vitrina_shared::{domain::checkpoint::key_time, metrics::CLOCK_STEPS, store::horizon::Horizon};
+
+use crate::environment::unpoisoned;
+
+/// A clock is not set back further than this, unless somebody sees it.
+const LONGEST_STEP: TimeDelta = TimeDelta::days(1);
+/// The clocks of two servers that take over from each other differ by less.
+const SERVERS_DIFFER: TimeDelta = TimeDelta::hours(1);
+/// Two readings that differ by less say nothing, and neither does a thousandth of the time between them.
+const UNSURE: TimeDelta = TimeDelta::milliseconds(5);
+
+/// What the database's clock said last, by a clock that cannot go back.
+#[derive(Debug, Default)]
+pub struct DatabaseClock(Mutex<Option<Reading>>);
+
+/// What the clock said between two moments.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    asked: Instant,
+    answered: Instant,
+    said: DateTime<Utc>,
+}
+
+impl DatabaseClock {
+    /// Notes what the clock said just now. If it went back since the last reading, returns the time to which it did.
+    pub fn note(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let now = Reading { asked, answered: Instant::now(), said };
+        let mut last = unpoisoned(&self.0);
+        let step = last.and_then(|last| set_back_to(last, now));
+        if last.is_none_or(|last| last.answered < now.answered) {
+            *last = Some(now);
+        }
+        step
+    }
+}
+
+/// The earliest time that the clock can have said between two readings, if it went back between them.
+fn set_back_to(before: Reading, after: Reading) -> Option<DateTime<Utc>> {
+    let shown = after.said - before.said;
+    let unsure = UNSURE + elapsed(before.asked, after.answered).abs() / 1000;
+    let at_least = elapsed(before.answered, after.asked);
+    let at_most = elapsed(before.asked, after.answered);
+    (shown + unsure < at_least).then(|| before.said - (at_most - shown) - unsure)
+}
+
+fn elapsed(from: Instant, to: Instant) -> TimeDelta {
+    let positive = |duration: Duration| TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX);
+    match to.checked_duration_since(from) {
+        Some(duration) => positive(duration),
+        None => -positive(from.duration_since(to)),
+    }
+}
+
+/// From when on a pipeline reads again because the clock is behind the one that its last bound was taken from.
+pub fn went_back(horizon: &Horizon) -> Option<DateTime<Utc>> {
+    let last = horizon.last?;
+    if horizon.clock < last {
+        return Some(horizon.clock - LONGEST_STEP);
+    }
+    let then = horizon.last_server.as_deref().and_then(server)?;
+    let now = server(&horizon.server)?;
+    if (then.0, then.1) != (now.0, now.1) {
+        return Some(last - SERVERS_DIFFER);
+    }
+    key_time(now.2).filter(|started| then.2 != now.2 && *started < last)
+}
+
+/// Identifier, timeline and start of a server, as `etl.this_server` says them.
+fn server(text: &str) -> Option<(&str, &str, &str)> {
+    let (identifier, rest) = text.split_once(' ')?;
+    let (timeline, started) = rest.split_once(' ')?;
+    Some((identifier, timeline, started))
+}
+
+/// Says that the clock went back.
+pub fn report_step(from: DateTime<Utc>, pipelines: u64) {
+    metrics::counter!(CLOCK_STEPS).increment(1);
+    tracing::warn!(%from, pipelines, "the database's clock went back, or another server took over: rows are read again");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn horizon(clock: i64, server: &str) -> Horizon {
+        let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
+        Horizon {
+            clock: at(clock),
+            upper: at(clock),
+            checkpoint: None,
+            last: Some(at(100)),
+            last_server: Some("7 00000001 1970-01-01 00:10:00.000000+00".to_owned()),
+            server: server.to_owned(),
+            passed: Vec::new(),
+            unseen: Vec::new(),
+            due: Vec::new(),
+            due_from: None,
+        }
+    }
+
+    #[test]
+    fn a_server_that_took_over_or_began_anew_with_a_slower_clock_is_noticed() {
+        let from = |clock, server: &str| went_back(&horizon(clock, server)).map(|from| from.timestamp() / 60);
+        assert_eq!(from(200, "7 00000001 1970-01-01 00:10:00.000000+00"), None, "nothing happened");
+        assert_eq!(from(200, "7 00000001 1970-01-01 01:50:00.000000+00"), None, "it was started later");
+        assert_eq!(from(200, "7 00000001 1970-01-01 01:30:00.000000+00"), Some(90), "started by a slower clock");
+        assert_eq!(from(200, "7 00000002 1970-01-01 00:05:00.000000+00"), Some(40), "a standby took over");
+        assert_eq!(from(200, "8 00000001 1970-01-01 00:05:00.000000+00"), Some(40), "another server");
+        assert_eq!(from(99, "7 00000001 1970-01-01 00:10:00.000000+00"), Some(99 - 1440), "it is behind");
+    }
+
+    #[test]
+    fn a_clock_that_went_back_and_caught_up_is_noticed() {
+        let begun = Instant::now();
+        let reading = |asked: u64, answered: u64, said: i64| Reading {
+            asked: begun + Duration::from_millis(asked),
+            answered: begun + Duration::from_millis(answered),
+            said: DateTime::UNIX_EPOCH + TimeDelta::milliseconds(said),
+        };
+        let before = reading(0, 10, 100_000);
+        assert_eq!(set_back_to(before, reading(60_000, 60_010, 160_005)), None, "it went on");
+        assert_eq!(set_back_to(before, reading(60_000, 60_010, 200_000)), None, "it was set forward");
+        assert_eq!(set_back_to(before, reading(60_000, 60_010, 159_970)), None, "it is slow");
+        let to = set_back_to(before, reading(60_000, 60_010, 150_000)).expect("ten seconds less");
+        assert!((89_000..90_000).contains(&to.timestamp_millis()), "{to}");
+        // Two that overlap: the one that was asked first was answered last.
+        assert_eq!(set_back_to(reading(0, 900, 100_800), reading(100, 110, 100_105)), None);
+    }
+}

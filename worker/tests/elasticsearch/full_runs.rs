@@ -1,0 +1,89 @@
+//! Full runs into an index: of incremental pipelines too, and none that would make it much smaller unasked.
+
+use serde_json::json;
+use vitrina_shared::domain::{ErrorClass, Mode, RunStatus};
+
+use crate::{
+    films::{FILMS, Films},
+    support::Corner,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_of_an_incremental_pipeline_builds_its_index_anew() {
+    let Some(mut films) = Films::new(500).await else { return };
+    films.start_worker();
+    let pipeline = films.world.pipeline(&films.draft(Mode::Incremental, 70)).await;
+    films.succeeds(pipeline).await;
+    let before = films.world.checkpoint(pipeline).await;
+    // No incremental run would notice any of it.
+    films.world.sql("delete from content.film where id in (select id from content.film order by id limit 40)").await;
+    films.world.sql("update content.film set title = 'silently' where rating > 9").await;
+
+    let run = films.world.run_as(pipeline, true, false).await.unwrap();
+    let run = films.succeeded(run).await;
+
+    assert_eq!((run.mode, run.rows_read, run.rows_removed), (Mode::Full, 460, 40));
+    films.assert_same(FILMS).await;
+    assert_eq!(films.world.checkpoint(pipeline).await, before);
+    assert_eq!(films.succeeds(pipeline).await.rows_read, 0);
+    films.add(1001, 1010).await;
+    films.world.sql("update content.film set modified = now() where title = 'silently'").await;
+    films.succeeds(pipeline).await;
+    films.assert_same(FILMS).await;
+}
+
+/// The newest rating of a film may come in several pages of the walk.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_pages_by_itself_fills_the_new_index_in_the_order_of_its_pages() {
+    let Some(corner) = Corner::new() else { return };
+    let mut films = Films::at(corner, 0, json!({"max_docs": 5, "concurrency": 4})).await;
+    films.start_worker();
+    films
+        .world
+        .sql(
+            "create table content.rating (id int primary key, film int not null, score int not null, modified timestamptz not null);
+             insert into content.rating select n, n % 20, n % 10, '2026-01-01'::timestamptz + n * interval '1 s'
+             from generate_series(1, 300) n",
+        )
+        .await;
+    let query = "
+        select c.film as film_id, c.score, c.modified, c.id
+        from content.rating c
+        where (:after_key::timestamptz is null or (c.modified, c.id) > (:after_key, :after_id)) and c.modified < :upper
+        order by c.modified, c.id limit :limit";
+    let mut rated = films.draft_of(Mode::Incremental, query, 30);
+    rated.incremental_id_key = Some("id".to_owned());
+    let pipeline = films.world.pipeline(&rated).await;
+    films.succeeds(pipeline).await;
+    films.world.sql("delete from content.rating where film = 7").await;
+
+    let run = films.world.run_as(pipeline, true, false).await.unwrap();
+    let run = films.succeeded(run).await;
+
+    assert_eq!((run.rows_read, run.rows_removed), (285, 1));
+    let newest =
+        "select distinct on (film) film as film_id, score, modified, id from content.rating order by film, id desc";
+    films.assert_same(newest).await;
+    assert_eq!(films.succeeds(pipeline).await.rows_read, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_would_lose_most_documents_does_not_take_over() {
+    let Some(mut films) = Films::new(400).await else { return };
+    films.start_worker();
+    let pipeline = films.world.pipeline(&films.draft(Mode::Full, 100)).await;
+    films.succeeds(pipeline).await;
+    films.world.sql("create table content.saved as table content.film; truncate content.film").await;
+
+    let run = films.world.run(pipeline).await;
+    let run = films.world.ended(run).await;
+
+    let error = run.error.unwrap();
+    assert_eq!((run.status, run.error_class), (RunStatus::Failed, Some(ErrorClass::Fatal)), "{error}");
+    assert!(error.starts_with("400 of the 400 rows of `es:") && error.contains("--allow-removal"), "{error}");
+    assert_eq!(films.corner.documents().await.len(), 400, "the old index serves");
+    films.world.sql("insert into content.film select * from content.saved order by id limit 10").await;
+    let run = films.world.run_as(pipeline, true, true).await.unwrap();
+    assert_eq!(films.succeeded(run).await.rows_removed, 390);
+    films.assert_same(FILMS).await;
+}

@@ -1,0 +1,197 @@
+//! Full runs of incremental pipelines: everything is read, what is gone is removed, and the checkpoint that they leave skips
+//! nothing.
+
+use serde_json::{Map, json};
+use sqlx::Executor;
+use vitrina_shared::domain::{Mode, NullKeys, PipelineDraft, RunStatus, Status, Task, TaskKind};
+
+use crate::support::{ITEMS, World, draft, eventually, items};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_of_an_incremental_pipeline_mends_everything_and_leaves_its_checkpoint() {
+    for draft in [items("pushed", Mode::Incremental, 70), masked(items("streamed", Mode::Incremental, 70))] {
+        let world = World::with_worker().await;
+        world.items(1, 300).await;
+        let pipeline = world.pipeline(&draft).await;
+        world.succeeds(pipeline).await;
+        let before = world.checkpoint(pipeline).await;
+        // No incremental run would notice any of it.
+        world.sql("delete from content.item where id % 100 = 7; update content.item set name = 'x' where id = 8").await;
+        world
+            .sql("delete from analytics.item where id = 9; insert into analytics.item values (999, 'extra', now())")
+            .await;
+
+        let run = world.succeeds_in_full(pipeline).await;
+
+        assert_eq!((run.mode, run.rows_read, run.rows_removed), (Mode::Full, 297, 4), "{}", draft.name);
+        assert_eq!(run.checkpoint_to.map(|to| (to.key, to.id)), before);
+        assert_eq!(world.checkpoint(pipeline).await, before);
+        let expected = if draft.tasks.is_empty() { ITEMS.to_owned() } else { MASKED.to_owned() };
+        world.assert_same(&expected, "analytics.item").await;
+        assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+        world.sql("update content.item set name = 'new', modified = now() where id = 1").await;
+        assert_eq!(world.succeeds(pipeline).await.rows_read, 1);
+        world.assert_no_litter().await;
+    }
+}
+
+/// A transaction is open while the full run walks, and commits behind the walk and behind rows that were read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_commits_during_a_full_run_is_read_by_the_next_incremental_one() {
+    let world = World::with_worker().await;
+    world.items(10, 300).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 50)).await;
+    world.succeeds(pipeline).await;
+    let strangers = world.strangers(1);
+    let mut late = strangers.begin().await.unwrap();
+    late.execute("insert into content.item values (1, 'late', now())").await.unwrap();
+    world.sql("insert into content.item values (1000, 'later', clock_timestamp())").await;
+
+    world.succeeds_in_full(pipeline).await;
+    assert_eq!(world.number("select count(*) from analytics.item where id in (1, 1000)").await, 1);
+    late.commit().await.unwrap();
+
+    world.succeeds(pipeline).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_walks_by_the_target_s_key_whatever_key_the_pipeline_has() {
+    let world = World::with_worker().await;
+    world
+        .sql("create table content.entry (id bigint primary key, item int not null, name text, serial bigint not null)")
+        .await;
+    world.sql("insert into content.entry select n, n % 40, 'v' || n, n from generate_series(1, 200) n").await;
+    world.target("entry", "item int not null, name text", &["item"]).await;
+    let query = "select item, name, serial, id from content.entry";
+    let mut numbered = draft("entries", Mode::Incremental, query, "analytics.entry", 30);
+    numbered.incremental_key = Some("serial".to_owned());
+    let pipeline = world.pipeline(&numbered).await;
+    world.succeeds(pipeline).await;
+    world.sql("delete from content.entry where item < 5; insert into analytics.entry values (77, 'extra')").await;
+
+    let run = world.succeeds_in_full(pipeline).await;
+
+    assert_eq!((run.rows_read, run.rows_removed), (175, 6));
+    let newest = "select distinct on (item) item, name from content.entry order by item, serial desc";
+    world.assert_same(newest, "analytics.entry").await;
+    assert_eq!(world.checkpoint(pipeline).await, Some(("199".to_owned(), Some("199".to_owned()))));
+    world.sql("insert into content.entry values (1000, 3, 'new', 1000)").await;
+    assert_eq!(world.succeeds(pipeline).await.rows_read, 1);
+    world.assert_same(newest, "analytics.entry").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_reads_rows_without_a_key_and_a_source_that_is_empty() {
+    let world = World::with_worker().await;
+    world.sql("create table content.loose (id int not null, name text, modified timestamptz)").await;
+    world.sql("insert into content.loose select n, 'n', case when n > 5 then '2026-01-01'::timestamptz end from generate_series(1, 20) n").await;
+    world.target("loose", "id int, name text, modified timestamptz", &["id"]).await;
+    let query = "select id, name, modified from content.loose";
+    let mut loose = draft("loose", Mode::Incremental, query, "analytics.loose", 3);
+    loose.options.null_keys = Some(NullKeys::First);
+    let pipeline = world.pipeline(&loose).await;
+    assert_eq!(world.succeeds_in_full(pipeline).await.rows_read, 20);
+    world.assert_same(query, "analytics.loose").await;
+    assert_eq!(world.checkpoint(pipeline).await.map(|(_, id)| id), Some(Some("20".to_owned())));
+
+    world.sql("truncate content.loose").await;
+    assert_eq!(world.succeeds_in_full(pipeline).await.rows_removed, 20);
+    assert_eq!(world.checkpoint(pipeline).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_pages_by_itself_is_walked_whole_and_swept() {
+    let world = World::with_worker().await;
+    world.sql("create table content.rating (id int primary key, film int not null, score int not null, modified timestamptz not null)").await;
+    world.sql("insert into content.rating select n, n % 30, n % 10, '2026-01-01'::timestamptz + n * interval '1 s' from generate_series(1, 300) n").await;
+    world.target("rated", "film int not null, ratings bigint, total bigint", &["film"]).await;
+    let query = "
+        with changed as (
+            select r.film, r.modified, r.id from content.rating r
+            where (:after_key::timestamptz is null or (r.modified, r.id) > (:after_key, :after_id)) and r.modified < :upper
+            order by r.modified, r.id limit :limit
+        ),
+        film as (select distinct on (c.film) c.film, c.modified, c.id from changed c order by c.film, c.modified desc, c.id desc)
+        select f.film, a.ratings, a.total, f.modified, f.id
+        from film f cross join lateral (
+            select count(*) as ratings, sum(r.score) as total from content.rating r where r.film = f.film
+        ) a";
+    let pipeline = world.pipeline(&draft("rated", Mode::Incremental, query, "analytics.rated", 40)).await;
+    let expected = "select film, count(*), sum(score) from content.rating group by film";
+    world.succeeds(pipeline).await;
+    world.assert_same(expected, "analytics.rated").await;
+    let before = world.checkpoint(pipeline).await;
+
+    // One film has no ratings any more, another one fewer.
+    world.sql("delete from content.rating where film = 3 or id = 34").await;
+    assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+    let run = world.succeeds_in_full(pipeline).await;
+
+    assert_eq!((run.rows_removed, run.batches > 5), (1, true));
+    world.assert_same(expected, "analytics.rated").await;
+    assert_eq!(world.checkpoint(pipeline).await, before);
+    assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_that_does_not_succeed_leaves_the_checkpoint_alone() {
+    let world = World::with_worker().await;
+    world.items(1, 400).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 100)).await;
+    world.succeeds(pipeline).await;
+    let before = world.checkpoint(pipeline).await;
+    world.sql("delete from content.item where id > 100").await;
+
+    let run = world.run_as(pipeline, true, false).await.unwrap();
+    let run = world.ended(run).await;
+
+    assert_eq!((run.status, run.checkpoint_to), (RunStatus::Failed, None), "{:?}", run.error);
+    assert!(run.error.unwrap().starts_with("300 of the 400 rows"));
+    assert_eq!(world.checkpoint(pipeline).await, before);
+    assert_eq!(world.number("select count(*) from analytics.item").await, 400);
+
+    let run = world.run_as(pipeline, true, true).await.unwrap();
+    assert_eq!(world.succeeded(run).await.rows_removed, 300);
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_survives_a_pause_and_is_asked_for_once() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let plain = world.run(pipeline).await;
+    let refusal = world.run_as(pipeline, true, false).await.unwrap_err().to_string();
+    assert!(refusal.contains(&plain.to_string()) && refusal.contains("is not finished"), "{refusal}");
+    world.cancel(pipeline).await.unwrap();
+
+    let full = world.run_as(pipeline, true, false).await.unwrap();
+    assert_eq!(world.run_as(pipeline, true, false).await.unwrap(), full, "asked for twice");
+    world.pause(pipeline).await.unwrap();
+    world.start_worker(&[]);
+    world.reaches(pipeline, Status::Paused).await;
+    assert_eq!(world.run(pipeline).await, full, "resumed");
+    let run = world.succeeded(full).await;
+    assert_eq!((run.mode, run.rows_read), (Mode::Full, 100));
+    world.assert_same(ITEMS, "analytics.item").await;
+    assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+    eventually("no litter", || async { Some(world.assert_no_litter().await) }).await;
+}
+
+const MASKED: &str = "select id, repeat('*', length(name)), modified from content.item";
+
+/// The same with a transform: its rows pass through the worker.
+fn masked(mut draft: PipelineDraft) -> PipelineDraft {
+    let task = |order_index, task_type, body: &str, options: Map<_, _>| Task {
+        order_index,
+        task_type,
+        body: body.to_owned(),
+        target_table: None,
+        options,
+    };
+    let options = json!({"columns": ["name"]}).as_object().cloned().unwrap();
+    draft.kind = TaskKind::Rust;
+    draft.tasks = vec![task(1, TaskKind::Sql, ITEMS, Map::new()), task(2, TaskKind::Rust, "mask", options)];
+    draft
+}

@@ -1,0 +1,216 @@
+//! Late commits over every kind of key: nothing is lost, or the pipeline is refused.
+
+use std::time::Duration;
+
+use serde_json::json;
+use vitrina_shared::{
+    domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunStatus, Task, TaskKind},
+    guard::{Describing, SourceSchemas},
+    validation,
+};
+
+use crate::{
+    storm::{self, ACCEPTED, REFUSED, SEQUENCES, Source},
+    support::{World, draft},
+};
+
+/// The pipeline of a source.
+fn pipeline(source: &Source, target: &str) -> PipelineDraft {
+    let name = target.replace("analytics.", "");
+    let mut draft = draft(&name, Mode::Incremental, &source.query(), target, 40);
+    draft.incremental_key = Some("k".to_owned());
+    draft.options.key_order = source.answered_for.then_some(KeyOrder::Commit);
+    draft
+}
+
+/// The same with a transform, so that rows pass through the worker.
+fn streamed(source: &Source, target: &str) -> PipelineDraft {
+    let mut draft = pipeline(source, target);
+    let query = draft.source_query.take().unwrap().replace("name,", "name as title,");
+    let task = |order_index, task_type, body: &str, options: serde_json::Value| Task {
+        order_index,
+        task_type,
+        body: body.to_owned(),
+        target_table: None,
+        options: options.as_object().unwrap().clone(),
+    };
+    draft.kind = TaskKind::Rust;
+    draft.tasks = vec![
+        task(1, TaskKind::Sql, &query, json!({})),
+        task(2, TaskKind::Rust, "rename", json!({"columns": {"title": "name"}})),
+    ];
+    draft
+}
+
+/// What is wrong with a pipeline, as its creation says it.
+async fn problems(world: &World, draft: &PipelineDraft) -> Vec<String> {
+    let schemas = SourceSchemas::new(["content", "ugc"]);
+    let describing = Describing::new(world.db.pool().clone());
+    let review = validation::review(world.db.pool(), &describing, draft, &schemas).await.unwrap();
+    review.problems.iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_key_that_is_accepted_finds_every_row_of_a_storm_of_late_commits() {
+    let mut world = World::new().await;
+    world.start_worker(&[("VITRINA_CONCURRENCY", "8")]);
+    world.sql(SEQUENCES).await;
+    let mut pipelines: Vec<(&Source, String, PipelineId)> = Vec::new();
+    for source in ACCEPTED {
+        world.sql(&source.ddl()).await;
+        for route in ["pushed", "streamed"] {
+            let table = format!("{}_{route}", source.table);
+            let target = format!("analytics.{table}");
+            world
+                .sql(&format!(
+                    "create table {target} as {query} with no data; alter table {target} add primary key (id);
+                     insert into etl.etl_targets (target, key) values ('{target}', '{{id}}')",
+                    query = source.query(),
+                ))
+                .await;
+            let draft = if route == "pushed" { pipeline(source, &target) } else { streamed(source, &target) };
+            assert_eq!(problems(&world, &draft).await, Vec::<String>::new(), "{table}");
+            pipelines.push((source, target, world.pipeline(&draft).await));
+        }
+    }
+    let strangers = world.strangers(20);
+    let mut storm = storm::begin(&strangers, ACCEPTED, 20);
+    while !storm.is_empty() {
+        run_all(&world, &pipelines).await;
+        while let Some(ended) = storm.try_join_next() {
+            ended.unwrap();
+        }
+    }
+    for _ in 0..2 {
+        run_all(&world, &pipelines).await;
+    }
+    let mut lost = Vec::new();
+    for (source, target, _) in &pipelines {
+        let rows = world.number(&format!("select count(*) from content.{}", source.table)).await;
+        assert!(rows > 20, "{rows} rows are hardly a storm for {target}");
+        let differences = world.differences(&source.query(), target).await;
+        if differences != (0, 0) {
+            lost.push((target, rows, differences));
+        }
+    }
+    assert!(lost.is_empty(), "rows are missing from, and too many in: {lost:?}");
+}
+
+/// Runs all pipelines once.
+async fn run_all(world: &World, pipelines: &[(&Source, String, PipelineId)]) {
+    let mut runs = Vec::new();
+    for (_, _, pipeline) in pipelines {
+        runs.push(world.run(*pipeline).await);
+    }
+    for run in runs {
+        let run = world.ended(run).await;
+        assert_eq!(run.status, RunStatus::Success, "{}: {:?}", run.pipeline, run.error);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_order_nobody_can_see_is_refused_with_what_to_do() {
+    let world = World::new().await;
+    world.sql(SEQUENCES).await;
+    world.target("any", "id uuid, name text, k text", &["id"]).await;
+    for (source, said) in REFUSED {
+        world.sql(&format!("drop table if exists content.{}; {}", source.table, source.ddl())).await;
+        let found = problems(&world, &pipeline(source, "analytics.any")).await;
+        let about_key = found
+            .iter()
+            .find(|problem| problem.starts_with("incremental_key: "))
+            .unwrap_or_else(|| panic!("{source:?}"));
+        assert!(about_key.contains(said), "{source:?}: {about_key}");
+    }
+    // A partition has a sequence of its own.
+    world
+        .sql(
+            "create table content.whole (id uuid, name text, k bigint not null default nextval('content.numbers'))
+                 partition by hash (id);
+             create table content.part (id uuid, name text, k bigint not null default nextval('content.cached'));
+             alter table content.whole attach partition content.part for values with (modulus 1, remainder 0)",
+        )
+        .await;
+    let found = problems(&world, &pipeline(&Source { table: "whole", ..REFUSED[0].0 }, "analytics.any")).await;
+    assert!(found.iter().any(|problem| problem.contains("alter sequence content.cached cache 1")), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sources_whose_rows_come_from_elsewhere_are_refused_until_the_user_says_how_late() {
+    let world = World::new().await;
+    world
+        .sql(
+            "create materialized view content.old as select id, name, modified from content.item;
+             create view content.behind as select * from content.old;
+             create foreign data wrapper nothing; create server nowhere foreign data wrapper nothing;
+             create foreign table content.far (id bigint not null, name text, modified timestamptz not null) server nowhere;
+             create table content.fed (like content.item including all);
+             create subscription feeds connection 'host=nowhere' publication p with (connect = false, slot_name = none);
+             insert into pg_subscription_rel
+             select s.oid, 'content.fed'::regclass, 'r', null from pg_subscription s where s.subname = 'feeds'",
+        )
+        .await;
+    let of = |table: &str| {
+        draft(
+            "any",
+            Mode::Incremental,
+            &format!("select id, name, modified from content.{table}"),
+            "analytics.item",
+            10,
+        )
+    };
+    for (table, said) in [
+        ("old", "content.old is a materialized view"),
+        ("behind", "content.old is a materialized view"),
+        ("far", "content.far is a foreign table"),
+        ("fed", "content.fed gets rows by a subscription"),
+    ] {
+        let mut draft = of(table);
+        draft.options.key_order = None;
+        let found = problems(&world, &draft).await;
+        assert!(found.iter().any(|problem| problem.contains(said)), "{table}: {found:?}");
+        draft.options.lookback_seconds = Some(60);
+        let found = problems(&world, &draft).await;
+        assert_eq!(
+            found.iter().any(|problem| problem.contains(said)),
+            said.contains("materialized"),
+            "{table}: {found:?}"
+        );
+        draft = of(table);
+        draft.mode = Mode::Full;
+        draft.options.key_order = None;
+        let found = problems(&world, &draft).await;
+        assert!(!found.iter().any(|problem| problem.contains(said)), "{table}: {found:?}");
+    }
+    world.sql("alter subscription feeds disable; alter subscription feeds set (slot_name = none); drop subscription feeds").await;
+}
+
+/// `nextval` holds a lock on its sequence until its transaction ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_that_was_taken_before_its_table_was_touched_is_waited_for() {
+    let world = World::with_worker().await;
+    world.sql(SEQUENCES).await;
+    let source = ACCEPTED.iter().find(|source| source.table == "large").unwrap();
+    world.sql(&source.ddl()).await;
+    world.target("large", "id uuid, name text, k bigint", &["id"]).await;
+    let pipeline = world.pipeline(&pipeline(source, "analytics.large")).await;
+    let strangers = world.strangers(2);
+    let mut early = strangers.begin().await.unwrap();
+    let number: i64 = sqlx::query_scalar("select nextval('content.numbers')").fetch_one(&mut *early).await.unwrap();
+    world.sql("insert into content.large (id, name) values (gen_random_uuid(), 'later')").await;
+    let run = world.run(pipeline).await;
+    crate::support::eventually("a job that was given back", || async {
+        let given_back = "select count(*) from apalis.jobs where status = 'Pending' and run_at > now()";
+        (world.number(given_back).await > 0).then_some(())
+    })
+    .await;
+    sqlx::query("insert into content.large values (gen_random_uuid(), 'earlier', $1)")
+        .bind(number)
+        .execute(&mut *early)
+        .await
+        .unwrap();
+    early.commit().await.unwrap();
+    world.succeeded(run).await;
+    world.assert_same(&source.query(), "analytics.large").await;
+    let _nobody_waits = tokio::time::timeout(Duration::from_secs(1), strangers.close()).await;
+}

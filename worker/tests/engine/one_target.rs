@@ -1,0 +1,209 @@
+//! One unfinished run per target, and checkpoints that only the runs of their own epoch move.
+
+use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
+    domain::{Mode, PipelineDraft, PipelineId, ReportRequest, ReportStatus, RunId, RunStatus, Status, report},
+    lifecycle::{self, LifecycleError},
+};
+
+use crate::support::{ITEMS, TESTER, World, draft, eventually, items};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_on_a_target_is_refused_until_the_first_one_has_ended() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let first = world.pipeline(&items("first", Mode::Full, 10)).await;
+    let second = world.pipeline(&items("second", Mode::Incremental, 10)).await;
+    world.run(first).await;
+
+    let refusal = world.try_run(second).await.unwrap_err();
+    assert!(matches!(refusal, LifecycleError::TargetBusy { .. }), "{refusal}");
+    assert_eq!(
+        refusal.to_string(),
+        "`analytics.item` is being written by a run of pipeline `first`, which is QUEUED: try again when it has ended"
+    );
+    assert_eq!(world.show(second).await.status, Status::Idle);
+
+    // A run that rests holds what it has gathered: it counts, and the sentence says how to go on.
+    world.pause(first).await.unwrap();
+    world.start_worker(&[]);
+    world.reaches(first, Status::Paused).await;
+    let refusal = world.try_run(second).await.unwrap_err().to_string();
+    assert!(refusal.contains("which is PAUSED: let it go on (`vitrina run first`), or cancel it"), "{refusal}");
+
+    // The database itself refuses it.
+    let copied = sqlx::query(
+        "insert into etl.etl_runs (id, pipeline_id, mode, trigger, requested_by, correlation_id, inputs)
+         select gen_random_uuid(), $1, mode, trigger, requested_by, correlation_id, inputs from etl.etl_runs",
+    )
+    .bind(second)
+    .execute(world.db.admin())
+    .await;
+    assert!(copied.unwrap_err().to_string().contains("etl_runs_one_per_target_idx"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_that_is_set_by_hand_waits_for_the_target() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let first = world.pipeline(&items("first", Mode::Incremental, 10)).await;
+    let second = world.pipeline(&items("second", Mode::Incremental, 10)).await;
+    let run = world.run(first).await;
+    world.sql("update etl.etl_pipelines set status = 'RUN_REQUESTED' where name = 'second'").await;
+    assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 0);
+    assert_eq!(world.number("select count(*) from etl.etl_runs").await, 1);
+
+    world.start_worker(&[]);
+
+    world.succeeded(run).await;
+    eventually("the run of the second pipeline", || async {
+        let ended = "select count(*) from etl.etl_runs r join etl.etl_pipelines p on p.id = r.pipeline_id
+                     where p.name = 'second' and r.status = 'SUCCESS'";
+        (world.number(ended).await == 1).then_some(())
+    })
+    .await;
+    assert_eq!(world.show(second).await.status, Status::Idle);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_waits_for_the_run_of_another_pipeline_on_its_target() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let first = world.pipeline(&items("first", Mode::Incremental, 10)).await;
+    let second = world.pipeline(&items("second", Mode::Incremental, 10)).await;
+    world.run(first).await;
+    world.pause(first).await.unwrap();
+    world.start_worker(&[]);
+    world.reaches(first, Status::Paused).await;
+    let request = ReportRequest::Reconcile { depth: report::Depth::Rows, repair: report::Repair::Differing };
+
+    let asked = world.ask(second, &request).await;
+    let report = world.reported(asked).await;
+
+    assert_eq!(report.status, ReportStatus::Failed);
+    assert!(report.error.unwrap().contains("the run of pipeline `first`, which writes the same target, is paused"));
+    world.cancel(first).await.unwrap();
+    world.report(second, &request).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_not_repeated_into_another_target_or_with_another_query() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    world.target("copy", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 30)).await;
+    let first = world.succeeds(pipeline).await.id;
+    world.items(101, 200).await;
+    let second = world.succeeds(pipeline).await.id;
+    change(&world, pipeline, |draft| draft.target_table = "analytics.copy".to_owned()).await;
+    assert_eq!(world.checkpoint(pipeline).await, None);
+
+    for run in [first, second] {
+        let refusal = again(&world, run).await.unwrap_err();
+        assert!(matches!(refusal, LifecycleError::ChangedSince { .. }), "{refusal}");
+        assert!(refusal.to_string().contains("had another target"), "{refusal}");
+    }
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 200);
+    world.assert_same(ITEMS, "analytics.copy").await;
+
+    change(&world, pipeline, |draft| draft.source_query = Some(format!("{ITEMS} where id > 0"))).await;
+    let refusal = again(&world, second).await.unwrap_err().to_string();
+    assert!(refusal.contains("another target and another query or transforms"), "{refusal}");
+}
+
+/// The mart was emptied, and the checkpoint forgotten for that: a run of before must not put it back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_repeated_after_a_reset_leaves_the_checkpoint_alone() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 30)).await;
+    world.succeeds(pipeline).await;
+    world.items(101, 150).await;
+    let second = world.succeeds(pipeline).await.id;
+    world.sql("truncate analytics.item").await;
+    world.reset(pipeline).await.unwrap();
+
+    let repeated = again(&world, second).await.unwrap();
+    assert_eq!(world.succeeded(repeated).await.rows_written, 50);
+
+    assert_eq!(world.checkpoint(pipeline).await, None);
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 100);
+    world.assert_same(ITEMS, "analytics.item").await;
+
+    // In the epoch of now it moves the checkpoint as ever.
+    world.items(151, 160).await;
+    let last = world.succeeds(pipeline).await;
+    let repeated = again(&world, last.id).await.unwrap();
+    world.succeeded(repeated).await;
+    assert_eq!(world.checkpoint(pipeline).await.map(|(_, id)| id), Some(Some("160".to_owned())));
+}
+
+/// Somebody set the status by hand, so that a reset was possible under a paused run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_run_that_goes_on_after_a_reset_leaves_the_checkpoint_alone() {
+    let mut world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    world.sql("create function public.slow() returns trigger language plpgsql as 'begin perform pg_sleep(0.02); return null; end'").await;
+    world
+        .sql("create trigger slow after insert on analytics.item for each statement execute function public.slow()")
+        .await;
+    world.start_worker(&[]);
+    let run = world.run(pipeline).await;
+    eventually("a batch", || async { (world.find(run).await.batches > 1).then_some(()) }).await;
+    world.pause(pipeline).await.unwrap();
+    world.reaches(pipeline, Status::Paused).await;
+    world.sql("truncate analytics.item; update etl.etl_pipelines set status = 'IDLE'").await;
+    world.reset(pipeline).await.unwrap();
+
+    assert_eq!(world.run(pipeline).await, run);
+    assert_eq!(world.ended(run).await.status, RunStatus::Success);
+
+    assert_eq!(world.checkpoint(pipeline).await, None);
+    world.succeeds(pipeline).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_is_refused_where_another_pipeline_s_rows_would_go() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    let odd = format!("{ITEMS} where id % 2 = 1");
+    let even = format!("{ITEMS} where id % 2 = 0");
+    let odd = world.pipeline(&draft("odd", Mode::Incremental, &odd, "analytics.item", 30)).await;
+    let even = world.pipeline(&draft("even", Mode::Incremental, &even, "analytics.item", 30)).await;
+    for pipeline in [odd, even] {
+        world.succeeds(pipeline).await;
+    }
+    world.assert_same(ITEMS, "analytics.item").await;
+
+    let refusal = world.run_as(odd, true, false).await.unwrap_err();
+    assert!(matches!(refusal, LifecycleError::SharedTarget { .. }), "{refusal}");
+    assert!(
+        refusal.to_string().starts_with("pipeline `even` writes `analytics.item` too, by another query"),
+        "{refusal}"
+    );
+
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    let mut problem = async |draft: &PipelineDraft| {
+        let found = configuration::sharing_problem(&mut connection, draft, None).await.unwrap();
+        found.map(|problem| (problem.field, problem.message))
+    };
+    let (field, message) = problem(&items("all", Mode::Full, 10)).await.unwrap();
+    assert_eq!(field, "target_table");
+    assert!(message.contains("its runs would remove the rows of"), "{message}");
+    assert_eq!(problem(&PipelineDraft { enabled: false, ..items("all", Mode::Full, 10) }).await, None);
+    assert_eq!(problem(&items("third", Mode::Incremental, 10)).await, None);
+}
+
+async fn again(world: &World, run: RunId) -> Result<RunId, LifecycleError> {
+    Ok(lifecycle::run_again(world.db.pool(), run, TESTER).await?.run.id)
+}
+
+async fn change(world: &World, pipeline: PipelineId, edit: impl FnOnce(&mut PipelineDraft)) {
+    let stored = world.show(pipeline).await;
+    let mut draft = stored.draft;
+    edit(&mut draft);
+    configuration::change(world.db.pool(), pipeline, stored.version, &draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+}
