@@ -116,7 +116,7 @@ impl Ears {
                 let _ = self.report_ends.send(Uuid::try_parse(payload).ok());
             }
             Noticed::Notification { .. } => self.wake.send_modify(|count| *count += 1),
-            Noticed::Silence => {
+            Noticed::Connected | Noticed::Silence => {
                 self.wake.send_modify(|count| *count += 1);
                 let _ = self.report_ends.send(None);
             }

@@ -12,6 +12,9 @@ use crate::database;
 /// The migrations of `etl`, `analytics` and the roles.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
 
+/// Indexes of the queue's table, made where they are lacking after every migration.
+const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
+
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 
@@ -96,6 +99,7 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
         .bind(source_schemas.join(","))
         .execute(&mut *tx)
         .await?;
+    sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(())

@@ -23,6 +23,8 @@ const NO_FURTHER: &str = "the query returned a row that is not after ";
 const CANCELLED: &str = "57014";
 /// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
 const SWAP_SCHEMA: &str = "etl_swap";
+/// The server's SQLSTATE for a lock that was not to be had in time.
+const LOCKED: &str = "55P03";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -44,6 +46,12 @@ pub enum BatchError {
     /// The server ended its statement: by a time-out, or because somebody cancelled it.
     #[error("{0}")]
     Interrupted(String),
+    /// Its connection fell silent. That is nobody's failed attempt.
+    #[error("the connection to the database fell silent")]
+    Silent,
+    /// It waited too long for a lock.
+    #[error("{0}")]
+    Locked(String),
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
@@ -83,9 +91,11 @@ impl BatchError {
         match self {
             Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
             Self::Away(_) | Self::ReadOnly(_) => Verdict::WaitForDatabase,
-            Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
-            Self::Interrupted(_) if attempt < MAX_RETRIES => Verdict::Retry(backoff(attempt), ErrorClass::Transient),
-            Self::Interrupted(_) => Verdict::GiveUp(ErrorClass::Transient),
+            Self::NotYet(_) | Self::Silent => Verdict::Later(Duration::from_millis(500)),
+            Self::Interrupted(_) | Self::Locked(_) if attempt < MAX_RETRIES => {
+                Verdict::Retry(backoff(attempt), ErrorClass::Transient)
+            }
+            Self::Interrupted(_) | Self::Locked(_) => Verdict::GiveUp(ErrorClass::Transient),
             Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
                 if attempt < MAX_RETRIES =>
             {
@@ -106,6 +116,9 @@ impl From<sqlx::Error> for BatchError {
         if database::is_away(&error) {
             return Self::Away(error);
         }
+        if database::is_out_of_memory(&error) {
+            return Self::Failed { class: ErrorClass::Transient, message: error.to_string() };
+        }
         let Some(server) = error.as_database_error() else {
             return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
         };
@@ -119,6 +132,7 @@ impl From<sqlx::Error> for BatchError {
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
+            LOCKED => return Self::Locked(explain(server, &code)),
             CANCELLED => return Self::Interrupted(interrupted(&words(server))),
             TOO_MANY_REFUSED => {
                 let message = format!(

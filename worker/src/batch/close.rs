@@ -15,13 +15,26 @@ use super::{
     plan::Plan,
     pushdown::{Completion, Page},
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{environment::Environment, error::BatchError, session::Session, sink::elasticsearch::IndexSink};
 
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
-pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: bool) -> Result<Step, BatchError> {
+pub(super) async fn close(
+    env: &Environment,
+    mut connection: Session,
+    job: &HeldJob,
+    plan: &Plan,
+    wrote: bool,
+) -> Result<Step, BatchError> {
     let begun = Instant::now();
-    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    let dropped = take_over(&mut connection, job, plan).await?;
+    let waiting = env.in_hand.waits(job.batch.run_id.0).begin();
+    let mut dropped = 0;
+    if let Some((index, rows)) = to_take_over(&mut connection, job, plan).await? {
+        // Now Elasticsearch is waited for.
+        drop(waiting);
+        let refuse = |removed, of| refusal(plan, removed, of);
+        dropped = index.finish(rows, refuse).await?.cast_signed();
+    }
+    let _waiting = env.in_hand.waits(job.batch.run_id.0).begin();
     if wrote {
         store::flush(&mut connection).await?;
     }
@@ -92,16 +105,17 @@ async fn end_at_once(
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat. Returns
-/// by how many documents it is smaller.
-async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
-    let Some(index) = plan.index() else { return Ok(0) };
+/// it with the number of its rows.
+async fn to_take_over<'p>(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    plan: &'p Plan,
+) -> Result<Option<(&'p IndexSink, u64)>, BatchError> {
+    let Some(index) = plan.index() else { return Ok(None) };
     let run = runs::find(connection, job.batch.run_id).await?;
-    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(0) };
-    if !runs::is_walked(connection, run.id).await? {
-        return Ok(0);
-    }
-    let refuse = |removed, of| refusal(plan, removed, of);
-    Ok(index.finish(run.rows_written.unsigned_abs(), refuse).await?.cast_signed())
+    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(None) };
+    let walked = runs::is_walked(connection, run.id).await?;
+    Ok(walked.then_some((index, run.rows_written.unsigned_abs())))
 }
 
 /// What a run did to its target besides its pages.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 use vitrina_shared::{
@@ -161,19 +161,18 @@ enum Destination {
 impl Reviewed {
     /// Checks the inputs against the source and the target as they are now.
     pub async fn look(
-        db: &PgPool,
+        mut connection: &mut PgConnection,
         describing: &Describing,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
     ) -> Result<Self, BatchError> {
-        let review = validation::review(db, describing, inputs, schemas).await?;
+        let review = validation::review_over(connection, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
             return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
-        let mut connection = db.acquire().await?;
         let entry = targets::find(&mut connection, name).await?;
         let (Ok(target), Some(entry)) = (name.parse(), entry) else {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
