@@ -62,6 +62,9 @@ begin
             page_size, after, upper;
     exception
         when others then
+            if etl_page.session_state(current_setting('search_path')) <> before then
+                raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
+            end if;
             if sqlstate ~ '^(VT|08|28|57P|53300)' then
                 raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
             end if;
@@ -97,6 +100,9 @@ begin
             page_size, after, upper;
     exception
         when others then
+            if etl_page.session_state(current_setting('search_path')) <> before then
+                raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
+            end if;
             if sqlstate ~ '^(VT|08|28|57P|53300)' then
                 raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
             end if;

@@ -74,43 +74,72 @@ pub async fn review(
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
 ) -> Result<Review, sqlx::Error> {
-    review_over(&mut *db.acquire().await?, describing, draft, schemas).await
+    // The description may take seconds: meanwhile others need the connection.
+    let described = describe(describing, draft, schemas).await?;
+    judge(&mut *db.acquire().await?, draft, described).await
 }
 
 /// Finds out everything about a draft over a connection that the caller has.
 pub async fn review_over(
-    mut connection: &mut PgConnection,
+    connection: &mut PgConnection,
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
 ) -> Result<Review, sqlx::Error> {
-    let mut problems = draft.problems();
-    problems.extend(unlisted(&mut connection, draft).await?);
-    let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
-        problems.extend(target::alone(&mut connection, draft).await?);
-        return Ok(Review { problems, reader: None, timed_out: false });
-    };
+    let described = describe(describing, draft, schemas).await?;
+    judge(connection, draft, described).await
+}
+
+/// What the server says of the draft's query, if there is one.
+async fn describe(
+    describing: &Describing,
+    draft: &PipelineDraft,
+    schemas: &SourceSchemas,
+) -> Result<Option<Result<Reader, Refusal>>, sqlx::Error> {
+    let Some((sql, _)) = written(draft) else { return Ok(None) };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
-        Ok(mut reader) => {
-            match plan::arriving(&draft.tasks, &reader.columns) {
-                Ok(columns) => reader.arriving = columns,
-                Err(problem) => problems.push(problem),
-            }
-            problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
-            problems.extend(query::key_problems(draft, &reader.columns));
-            problems.extend(late::problems(&mut connection, draft, &reader, field).await?);
-            problems.extend(target::mismatches(&mut connection, draft, &reader).await?);
-            Ok(Review { problems, reader: Some(reader), timed_out: false })
-        }
-        Err(GuardError::Refused(refusal)) => {
-            problems.push(Problem::new(field, refusal.to_string()));
-            problems.extend(target::alone(&mut connection, draft).await?);
-            let timed_out = matches!(refusal, Refusal::NotDescribed { .. });
-            Ok(Review { problems, reader: None, timed_out })
-        }
+        Ok(reader) => Ok(Some(Ok(reader))),
+        Err(GuardError::Refused(refusal)) => Ok(Some(Err(refusal))),
         Err(GuardError::Database(error)) => Err(error),
     }
+}
+
+/// The draft's query and its field, unless it is empty.
+fn written(draft: &PipelineDraft) -> Option<(&str, &'static str)> {
+    draft.reader().filter(|(sql, _)| !sql.trim().is_empty())
+}
+
+async fn judge(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+    described: Option<Result<Reader, Refusal>>,
+) -> Result<Review, sqlx::Error> {
+    let mut problems = draft.problems();
+    problems.extend(unlisted(connection, draft).await?);
+    let field = written(draft).map_or("source_query", |(_, field)| field);
+    let mut reader = match described {
+        None => {
+            problems.extend(target::alone(connection, draft).await?);
+            return Ok(Review { problems, reader: None, timed_out: false });
+        }
+        Some(Err(refusal)) => {
+            problems.push(Problem::new(field, refusal.to_string()));
+            problems.extend(target::alone(connection, draft).await?);
+            let timed_out = matches!(refusal, Refusal::NotDescribed { .. });
+            return Ok(Review { problems, reader: None, timed_out });
+        }
+        Some(Ok(reader)) => reader,
+    };
+    match plan::arriving(&draft.tasks, &reader.columns) {
+        Ok(columns) => reader.arriving = columns,
+        Err(problem) => problems.push(problem),
+    }
+    problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
+    problems.extend(query::key_problems(draft, &reader.columns));
+    problems.extend(late::problems(connection, draft, &reader, field).await?);
+    problems.extend(target::mismatches(connection, draft, &reader).await?);
+    Ok(Review { problems, reader: Some(reader), timed_out: false })
 }
 
 /// Targets that are well written but not in the whitelist.

@@ -99,7 +99,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         if told.elapsed() > TELL_EVERY {
             told = Instant::now();
             let _waiting = waits.begin();
-            tell(&mut connection, &plan, job, &outcome).await;
+            if tell(&mut connection, &plan, job, &outcome).await.is_err() {
+                // A user's query that failed may have changed the session: the pool looks at it before it is used again.
+                connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
+            }
         }
         if !outcome.goes_on {
             return close::close(env, connection, job, &plan, outcome.rows_read > 0).await;
@@ -169,11 +172,11 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, too
     );
 }
 
-/// Tells of the run's progress. Nobody minds if that fails.
-async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome: &BatchOutcome) {
+/// Tells of the run's progress. A run goes on if that fails.
+async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome: &BatchOutcome) -> sqlx::Result<()> {
     let rows_total = match outcome.run_rows_total {
         Some(total) => Some(total),
-        None => estimate::total(connection, plan, job, outcome).await,
+        None => estimate::total(connection, plan, job, outcome).await?,
     };
     let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, rows_total, Some(outcome.run_seconds));
     let progress = Progress {
@@ -189,4 +192,5 @@ async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome
     if let Err(error) = progress::announce(connection, &progress).await {
         tracing::debug!(error = %error, "progress was not told");
     }
+    Ok(())
 }

@@ -16,20 +16,19 @@ use super::plan::{Bound, Plan};
 /// Planning takes no longer than this, and writes nothing.
 const LIMITED: &str = "begin read only; set local statement_timeout = '5s'; set local lock_timeout = '2s'";
 
-/// Estimates what is left after a batch and notes the total on the run. A run goes on without it.
+/// Estimates what is left after a batch and notes the total on the run. After an error the caller gives the connection back.
 pub(super) async fn total(
     connection: &mut PgConnection,
     plan: &Plan,
     job: &HeldJob,
     outcome: &BatchOutcome,
-) -> Option<i64> {
-    let total = rows_left(connection, plan, job, outcome)
+) -> sqlx::Result<Option<i64>> {
+    let left = rows_left(connection, plan, job, outcome)
         .await
-        .inspect_err(|error| tracing::debug!(error = %error, "no estimate"))
-        .ok()?
-        .map(|left| outcome.run_rows_read + left)?;
-    runs::set_total(connection, job.batch.run_id, total).await.ok()?;
-    Some(total)
+        .inspect_err(|error| tracing::debug!(error = %error, "no estimate"))?;
+    let Some(total) = left.map(|left| outcome.run_rows_read + left) else { return Ok(None) };
+    runs::set_total(connection, job.batch.run_id, total).await?;
+    Ok(Some(total))
 }
 
 async fn rows_left(
