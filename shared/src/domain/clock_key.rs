@@ -84,7 +84,7 @@ fn grain(key: DateTime<Utc>) -> TimeDelta {
             _ => TimeDelta::minutes(1),
         };
     }
-    let zeros = (1..6_u32).take_while(|digits| micros % 10_u32.pow(*digits) == 0).last();
+    let zeros = (1..6_u32).take_while(|digits| micros.is_multiple_of(10_u32.pow(*digits))).last();
     TimeDelta::microseconds(zeros.map_or(0, |digits| 10_i64.pow(digits)))
 }
 
