@@ -204,7 +204,7 @@ create table etl.etl_state (
 
 comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with that key';
 comment on column etl.etl_state.horizon is 'Where keys come from the clock: rows up to the checkpoint were complete when they were read if their transactions began before this. Rows of later ones are read again';
-comment on column etl.etl_state.server is 'The server whose clock that was: its identifier, its timeline and when it was started';
+comment on column etl.etl_state.server is 'The server whose clock that was: its timeline and when it was started';
 
 create table etl.etl_rereads (
     pipeline_id uuid        not null,

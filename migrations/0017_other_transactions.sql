@@ -25,26 +25,24 @@ where o.xact_start is not null;
 
 comment on view etl.other_transactions is 'Transactions of such sessions that are open now';
 
--- A function of its own: a test can turn this clock back, and no other.
+-- A function of its own: a test can turn this clock back, and no other. Without settings, so that it is inlined.
 create function etl.clock() returns timestamptz
     language sql
     volatile
-    set search_path = pg_catalog, pg_temp
-as 'select clock_timestamp()';
+as 'select pg_catalog.clock_timestamp()';
 
 comment on function etl.clock is 'The clock that keys come from';
 
 create function etl.this_server() returns text
     language sql
     volatile
-    set search_path = pg_catalog, pg_temp
 as $$
-    select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),
-                     to_char(pg_postmaster_start_time() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00'))
-    from pg_control_system() c
+    select pg_catalog.concat_ws(
+        ' ', pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8),
+        pg_catalog.to_char(pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time()), 'YYYY-MM-DD HH24:MI:SS.US+00'))
 $$;
 
-comment on function etl.this_server is 'The server: its identifier, its timeline and when it was started';
+comment on function etl.this_server is 'The server: its timeline and when it was started';
 
 create function etl.read_horizon(beginning_run uuid, patience interval)
     returns table (
@@ -70,14 +68,16 @@ declare
     pids integer[];
     starts timestamptz[];
     hidden integer[];
-    owed_from timestamptz;
 begin
-    clock := etl.clock();
-    this_server := etl.this_server();
-    select r.pipeline_id, r.requested_at, s.checkpoint_key, s.horizon, s.server into run
+    select r.pipeline_id, r.requested_at, s.checkpoint_key, s.horizon, s.server, etl.clock() as clock,
+           etl.this_server() as this_server,
+           (select min(w.from_key) from etl.etl_rereads w where w.pipeline_id = r.pipeline_id) as owed_from
+    into run
     from etl.etl_runs r
     left join etl.etl_state s on s.pipeline_id = r.pipeline_id
     where r.id = beginning_run;
+    clock := run.clock;
+    this_server := run.this_server;
     checkpoint_key := run.checkpoint_key;
     horizon := run.horizon;
     server := run.server;
@@ -102,8 +102,7 @@ begin
                           where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
     end if;
 
-    select min(w.from_key) into owed_from from etl.etl_rereads w where w.pipeline_id = run.pipeline_id;
-    if hidden is not null or exists (select from pg_prepared_xacts p where p.database = current_database()) then
+    if hidden is not null or exists (select from pg_prepared_xact()) then
         select array_agg(distinct l.virtualtransaction) into unseen
         from pg_locks l
         where (l.pid = any (hidden) and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
@@ -112,10 +111,10 @@ begin
           and not exists (select from etl.etl_rereads w
                           where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
         -- It began after the last bound was taken, or it was seen then: a reader that was passed may have been prepared.
-        unseen_from := case when horizon is null then '1000-01-01 00:00+00' else least(horizon, owed_from) end;
+        unseen_from := case when horizon is null then '1000-01-01 00:00+00' else least(horizon, run.owed_from) end;
     end if;
 
-    if owed_from is not null then
+    if run.owed_from is not null then
         select array_agg(w.transaction), min(w.from_key) into due, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id

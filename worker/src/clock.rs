@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | it went back while this worker lived, even if it has caught up since | the worker's own clock, which cannot go back | the time to which it went back, by all pipelines |
 //! | it is behind the last bound | by the bound | a day before it |
-//! | another server took over | by its identifier and timeline | an hour before the last bound |
-//! | the server was started with a clock behind the last bound | by the time at which it was started | that time |
+//! | a standby took over | by the timeline | an hour before the last bound |
+//! | a server that was started before the last bound is another one, or has a clock that went back | by the time at which it was started | that time |
 
 use std::{
     sync::Mutex,
@@ -74,17 +74,15 @@ pub fn went_back(horizon: &Horizon) -> Option<DateTime<Utc>> {
     }
     let then = horizon.last_server.as_deref().and_then(server)?;
     let now = server(&horizon.server)?;
-    if (then.0, then.1) != (now.0, now.1) {
+    if then.0 != now.0 {
         return Some(last - SERVERS_DIFFER);
     }
-    key_time(now.2).filter(|started| then.2 != now.2 && *started < last)
+    key_time(now.1).filter(|started| then.1 != now.1 && *started < last)
 }
 
-/// Identifier, timeline and start of a server, as `etl.this_server` says them.
-fn server(text: &str) -> Option<(&str, &str, &str)> {
-    let (identifier, rest) = text.split_once(' ')?;
-    let (timeline, started) = rest.split_once(' ')?;
-    Some((identifier, timeline, started))
+/// Timeline and start of a server, as `etl.this_server` says them.
+fn server(text: &str) -> Option<(&str, &str)> {
+    text.split_once(' ')
 }
 
 /// Says that the clock went back.
@@ -104,7 +102,7 @@ mod tests {
             upper: at(clock),
             checkpoint: None,
             last: Some(at(100)),
-            last_server: Some("7 00000001 1970-01-01 00:10:00.000000+00".to_owned()),
+            last_server: Some("00000001 1970-01-01 00:10:00.000000+00".to_owned()),
             server: server.to_owned(),
             passed: Vec::new(),
             unseen: Vec::new(),
@@ -116,12 +114,12 @@ mod tests {
     #[test]
     fn a_server_that_took_over_or_began_anew_with_a_slower_clock_is_noticed() {
         let from = |clock, server: &str| went_back(&horizon(clock, server)).map(|from| from.timestamp() / 60);
-        assert_eq!(from(200, "7 00000001 1970-01-01 00:10:00.000000+00"), None, "nothing happened");
-        assert_eq!(from(200, "7 00000001 1970-01-01 01:50:00.000000+00"), None, "it was started later");
-        assert_eq!(from(200, "7 00000001 1970-01-01 01:30:00.000000+00"), Some(90), "started by a slower clock");
-        assert_eq!(from(200, "7 00000002 1970-01-01 00:05:00.000000+00"), Some(40), "a standby took over");
-        assert_eq!(from(200, "8 00000001 1970-01-01 00:05:00.000000+00"), Some(40), "another server");
-        assert_eq!(from(99, "7 00000001 1970-01-01 00:10:00.000000+00"), Some(99 - 1440), "it is behind");
+        assert_eq!(from(200, "00000001 1970-01-01 00:10:00.000000+00"), None, "nothing happened");
+        assert_eq!(from(200, "00000001 1970-01-01 01:50:00.000000+00"), None, "it was started later");
+        assert_eq!(from(200, "00000001 1970-01-01 01:30:00.000000+00"), Some(90), "started by a slower clock");
+        assert_eq!(from(200, "00000002 1970-01-01 00:05:00.000000+00"), Some(40), "a standby took over");
+        assert_eq!(from(200, "00000001 1970-01-01 00:05:00.000000+00"), Some(5), "another server");
+        assert_eq!(from(99, "00000001 1970-01-01 00:10:00.000000+00"), Some(99 - 1440), "it is behind");
     }
 
     #[test]

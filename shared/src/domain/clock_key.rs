@@ -69,6 +69,15 @@ pub fn unsettled_since(checkpoint: &str, key_type: &str, horizon: Option<DateTim
     }
 }
 
+/// The same time, earlier by as much as a column may cut off that has this checkpoint: from here on a walk finds the keys of
+/// the transactions that began at that time.
+pub fn allowing_for_grain(since: DateTime<Utc>, checkpoint: &str, key_type: &str) -> DateTime<Utc> {
+    match key_type {
+        DATE => since,
+        _ => key_time(checkpoint).map_or(since, |key| since - grain(key)),
+    }
+}
+
 fn date(key: &str) -> Option<NaiveDate> {
     key.parse().ok()
 }
@@ -84,7 +93,7 @@ fn grain(key: DateTime<Utc>) -> TimeDelta {
             _ => TimeDelta::minutes(1),
         };
     }
-    let zeros = (1..6_u32).take_while(|digits| micros % 10_u32.pow(*digits) == 0).last();
+    let zeros = (1..6_u32).take_while(|digits| micros.is_multiple_of(10_u32.pow(*digits))).last();
     TimeDelta::microseconds(zeros.map_or(0, |digits| 10_i64.pow(digits)))
 }
 
@@ -161,6 +170,14 @@ mod tests {
             assert_eq!(unsettled(inside), Some(at(&format!("{midnight} 00:00:00"))), "{midnight}");
             assert_eq!(unsettled(outside), None, "{midnight}");
         }
+    }
+
+    #[test]
+    fn a_transaction_may_have_a_key_before_its_start() {
+        let since = |key: &str| allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), TIMESTAMPTZ);
+        assert_eq!(since("12:30:00.123456"), time("12:00:03.7"));
+        assert_eq!(since("12:30:00.5"), time("12:00:03.6"));
+        assert_eq!(since("12:30:07"), time("11:59:03.7"));
     }
 
     #[test]

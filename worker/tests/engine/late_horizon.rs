@@ -304,29 +304,17 @@ async fn rows_that_were_written_while_the_clock_was_behind_are_read_when_it_has_
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_server_with_a_slower_clock_that_took_over_are_read() {
     let (world, pipeline) = world().await;
-    for (id, server) in [
-        (
-            2,
-            "split_part(server, ' ', 1) || ' 0000000A ' || split_part(server, ' ', 3) || ' ' || split_part(server, ' ', 4)",
-        ),
-        (
-            3,
-            "'17 ' || split_part(server, ' ', 2) || ' ' || split_part(server, ' ', 3) || ' ' || split_part(server, ' ', 4)",
-        ),
-    ] {
-        world.insert(id + 10).await;
-        world.succeeds(pipeline).await;
-        world
-            .sql(&format!(
-                "update etl.etl_state set server = {server};
-                 insert into content.item select {id}, 'slow', max(modified) - interval '30 minutes' from content.item"
-            ))
-            .await;
-        world.succeeds(pipeline).await;
-        world.assert_all_read().await;
-        let known = "select count(*) from etl.etl_state where server = etl.this_server()";
-        assert_eq!(world.number(known).await, 1);
-    }
+    world.insert(1).await;
+    world.succeeds(pipeline).await;
+    world
+        .sql(
+            "update etl.etl_state set server = regexp_replace(server, '^[^ ]+', '0000000A');
+             insert into content.item select 2, 'slow', max(modified) - interval '30 minutes' from content.item",
+        )
+        .await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+    assert_eq!(world.number("select count(*) from etl.etl_state where server = etl.this_server()").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -72,6 +72,7 @@ fn owed_from(state: &State, owed: Option<DateTime<Utc>>) -> Option<String> {
     let key_type = clock_key::type_of(key);
     let horizon = state.horizon.map(|horizon| horizon + LATEST_START);
     let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon)));
+    let owed = owed.map(|since| clock_key::allowing_for_grain(since, key, key_type));
     [owed, unsettled].into_iter().flatten().min().map(|since| clock_key::smallest_key(since, key_type))
 }
 
