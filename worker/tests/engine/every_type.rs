@@ -138,7 +138,8 @@ async fn key(world: &World, sample: &Sample) -> BTreeSet<&'static str> {
             continue;
         }
         let query = format!("select k, note from content.{table}");
-        let mut draft = draft(&table, Mode::Full, &query, &format!("analytics.{table}"), 1);
+        let size = if form == "plain" { 1 } else { 2 };
+        let draft = draft(&table, Mode::Full, &query, &format!("analytics.{table}"), size);
         if let Some(sentence) = refusal(world, &draft).await {
             assert!(sentence.contains("`k`") && sentence.len() > 60, "{of}: {sentence}");
             refused.insert(form);
@@ -150,21 +151,14 @@ async fn key(world: &World, sample: &Sample) -> BTreeSet<&'static str> {
         }
         let source = format!("select k::text, note from content.{table}");
         let written = format!("(select k::text, note from analytics.{table}) as w");
-        for size in [1, 2] {
-            draft.name = format!("{table}_{size}");
-            draft.batch_size = size;
-            let pipeline = world.pipeline(&draft).await;
-            world.succeeds(pipeline).await;
-            world.assert_same(&source, &written).await;
-            world.sql(&format!("delete from content.{table} where note = {size}; update content.{table} set note = note + 10 where note < 10")).await;
-            world.succeeds(pipeline).await;
-            world.assert_same(&source, &written).await;
-            world
-                .sql(&format!(
-                    "truncate analytics.{table}; update content.{table} set note = note - 10 where note >= 10"
-                ))
-                .await;
-        }
+        let pipeline = world.pipeline(&draft).await;
+        world.succeeds(pipeline).await;
+        world.assert_same(&source, &written).await;
+        world
+            .sql(&format!("delete from content.{table} where note = 1; update content.{table} set note = note + 10"))
+            .await;
+        world.succeeds(pipeline).await;
+        world.assert_same(&source, &written).await;
     }
     refused
 }
