@@ -29,12 +29,10 @@ demo: setup ## From nothing to filled marts, on a PostgreSQL of its own
 	$(CARGO) build --release --locked -p vitrina
 	"$${CARGO_TARGET_DIR:-target}/release/vitrina" demo
 
-WORKERS ?= 1
-
 .PHONY: up
 up: ## Start everything with docker compose and say where it is; WORKERS=3 for more workers
 	@scripts/compose-env
-	docker compose up -d --wait --scale worker=$(WORKERS)
+	@WORKERS="$(WORKERS)" scripts/compose-up
 	@scripts/compose-urls
 
 .PHONY: down

@@ -1,13 +1,16 @@
 -- One batch is one statement, and so one transaction: either all of it happened or none, whatever dies.
 
--- A user's query executes under vitrina_query in etl_page.read, and nowhere else. That function is stable, so PostgreSQL
--- refuses whatever is not a select; it has its owner's rights, so no setting of the session leads to another role; and it
--- makes itself read-only, so that no function which is called within it can write either. The statements that write marts
--- are Vitrina's own: they execute under vitrina_mart and select from etl_page.read.
+-- A user's query executes under vitrina_query in etl_page.read, and nowhere else. That function has its owner's rights, so no
+-- setting of the session leads to another role; and it makes itself read-only, so that nothing that is called within it can
+-- write. The statements that write marts are Vitrina's own: they execute under vitrina_mart and select from etl_page.read.
 --
--- A function that a query calls may change its session all the same. Settings are undone with the subtransaction that the
--- query executed in, before anything else executes. Prepared statements are not undone: a query that changed those fails
--- (VT006), and the services close its connection.
+-- The function is volatile: its query sees what is committed when it has its locks, not when the statement around it began. A
+-- table that was truncated and filled while the query waited for it would otherwise be read as empty. The locks are kept
+-- until the transaction ends, because large values of the rows are still read from the table when the rows are written.
+--
+-- A function that a query calls may change its session all the same. A query that changed a setting which the statements
+-- around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for the second the
+-- services close the connection. A query's own SQLSTATE is never taken for one of Vitrina's or of a lost connection (VT007).
 grant vitrina_query, vitrina_mart to current_user;
 create schema if not exists etl_page;
 create schema if not exists etl_swap authorization vitrina_mart;
@@ -17,10 +20,25 @@ grant usage, create on schema etl_page to vitrina_query, vitrina_mart;
 
 set role vitrina_query;
 
+create function etl_page.session_state(path text) returns text
+    language sql
+    set search_path = pg_catalog, pg_temp
+begin atomic
+    select concat_ws(E'\n', path, current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
+        current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
+        current_setting('client_encoding'), current_setting('row_security'), current_setting('synchronous_commit'),
+        current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('application_name'),
+        current_setting('session_replication_role'), current_setting('transform_null_equals'),
+        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() p));
+end;
+
+comment on function etl_page.session_state is
+    'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
+
 create function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
     returns setof record
     language plpgsql
-    stable
+    volatile
     security definer
     -- Nobody knows how many rows a query returns. The planner must not take them for few, or it would look each of them
     -- up in a list.
@@ -32,8 +50,7 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
     set plan_cache_mode = auto
 as $$
 declare
-    prepared bigint := (select count(*) from pg_prepared_statement());
-    done boolean := false;
+    before text := etl_page.session_state(current_setting('search_path'));
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -43,18 +60,16 @@ begin
         return query execute query using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
-        -- The rows stay; every setting that the query has changed is undone.
-        done := true;
-        raise exception using errcode = 'VT000', message = 'read';
     exception
-        when sqlstate 'VT000' then
-            if not done then
-                raise;
+        when others then
+            if sqlstate ~ '^(VT|08|28|57P|53300)' then
+                raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
             end if;
+            raise;
     end;
-    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
-        raise exception using errcode = 'VT006',
-            message = 'the query changed prepared statements of its session: a function that it calls executes PREPARE or DEALLOCATE';
+    -- Written with schemas throughout: the path may be the query's by now.
+    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
 end
 $$;
@@ -73,25 +88,23 @@ create function etl_page.estimate(query text, after text[], upper text, page_siz
 as $$
 declare
     plan json;
-    prepared bigint := (select count(*) from pg_prepared_statement());
-    done boolean := false;
+    before text := etl_page.session_state(current_setting('search_path'));
 begin
     begin
         perform set_config('transaction_read_only', 'on', true);
         execute 'explain (format json) ' || query into plan using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
-        done := true;
-        raise exception using errcode = 'VT000', message = 'planned';
     exception
-        when sqlstate 'VT000' then
-            if not done then
-                raise;
+        when others then
+            if sqlstate ~ '^(VT|08|28|57P|53300)' then
+                raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
             end if;
+            raise;
     end;
-    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
-        raise exception using errcode = 'VT006',
-            message = 'the query changed prepared statements of its session while it was planned';
+    -- Written with schemas throughout: the path may be the query's by now.
+    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
     return plan;
 end
@@ -105,7 +118,7 @@ create function etl_page.describe(query text)
     set standard_conforming_strings = on
 as $$
 declare
-    prepared bigint := (select count(*) from pg_prepared_statement());
+    before text := etl_page.session_state(current_setting('search_path'));
     done boolean := false;
 begin
     begin
@@ -133,9 +146,9 @@ begin
                 raise;
             end if;
     end;
-    if (select count(*) <> prepared or bool_or(p.from_sql) from pg_prepared_statement() p) then
-        raise exception using errcode = 'VT006',
-            message = 'the query changed prepared statements of its session while it was read';
+    -- Written with schemas throughout: the path may be the query's by now.
+    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
     return next;
 end

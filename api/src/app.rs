@@ -10,6 +10,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database::{self, BY_KEY},
+    domain::PipelineId,
     guard::{Describing, SourceSchemas},
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
@@ -20,6 +21,8 @@ use crate::{deployment::Deployment, problem::ApiError, streams::Streams, turns::
 
 /// Queries described at once.
 const DESCRIBING_CONNECTIONS: u32 = 4;
+/// How long a request waits for an earlier query of the same author to be described.
+const DESCRIBING_PATIENCE: Duration = Duration::from_secs(10);
 /// What the API listens to.
 const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL, REPORTS_CHANNEL];
 /// Progress that waits for a slow client; what is older is dropped.
@@ -34,7 +37,9 @@ pub struct App {
     /// The same database, for describing queries.
     pub describing: Describing,
     /// Who describes a query just now.
-    pub turns: Turns,
+    pub turns: Turns<Arc<str>>,
+    /// Which pipelines are changed just now.
+    pub changes: Turns<PipelineId>,
     /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
@@ -69,7 +74,11 @@ impl App {
         Self {
             db: database::pool_with(database, "vitrina-api", &[&[limit], &BY_KEY]),
             describing: Describing::new(database::pool_for_queries(&few, "vitrina-api-describing", &[&[limit]])),
-            turns: Turns::default(),
+            turns: Turns::new(
+                DESCRIBING_PATIENCE,
+                "the server is still busy with an earlier query of this token, one is read at a time",
+            ),
+            changes: Turns::new(config.request_timeout, "others change this pipeline, one change is made at a time"),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,
@@ -107,7 +116,7 @@ impl Ears {
                 let _ = self.report_ends.send(Uuid::try_parse(payload).ok());
             }
             Noticed::Notification { .. } => self.wake.send_modify(|count| *count += 1),
-            Noticed::Silence => {
+            Noticed::Connected | Noticed::Silence => {
                 self.wake.send_modify(|count| *count += 1);
                 let _ = self.report_ends.send(None);
             }

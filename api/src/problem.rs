@@ -78,6 +78,8 @@ pub enum ApiError {
     ReportFailed { class: ErrorClass, message: String },
     #[error("the database is away; try again in a moment")]
     DatabaseAway,
+    #[error("{}", database::TAKES_NO_WRITES)]
+    ReadOnly,
     #[error("the database lacks {0} migration(s): run `vitrina migrate`")]
     NotMigrated(usize),
     #[error("the answer took longer than {0} seconds")]
@@ -148,6 +150,7 @@ impl ApiError {
                 }
             }
             Self::DatabaseAway => (StatusCode::SERVICE_UNAVAILABLE, "database-away", "The database is away"),
+            Self::ReadOnly => (StatusCode::SERVICE_UNAVAILABLE, "database-read-only", "The database takes no writes"),
             Self::NotMigrated(_) => (StatusCode::SERVICE_UNAVAILABLE, "not-migrated", "The database is not migrated"),
             Self::TimedOut(_) => (StatusCode::SERVICE_UNAVAILABLE, "timed-out", "It took too long"),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Our fault"),
@@ -182,7 +185,7 @@ fn add_headers(error: &ApiError, res: &mut Response) {
     if matches!(error, ApiError::Unauthorized | ApiError::MetricsUnauthorized) {
         res.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    if matches!(error, ApiError::TooMany(_) | ApiError::DatabaseAway | ApiError::TimedOut(_)) {
+    if matches!(error, ApiError::TooMany(_) | ApiError::DatabaseAway | ApiError::ReadOnly | ApiError::TimedOut(_)) {
         res.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
 }
@@ -220,6 +223,10 @@ impl From<sqlx::Error> for ApiError {
             Some("57014" | "55P03") => Self::away(&error),
             Some("22021" | "22P05") => Self::invalid("", NUL),
             _ if database::is_away(&error) => Self::away(&error),
+            _ if database::is_read_only(&error) => {
+                tracing::warn!(error = %error, "the database takes no writes");
+                Self::ReadOnly
+            }
             _ => Self::internal(error),
         }
     }

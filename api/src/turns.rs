@@ -1,7 +1,9 @@
-//! One at a time per author: whoever keeps the server busy with one query waits for it, and nobody else does.
+//! One at a time per key. Descriptions of queries take turns per author: an author who keeps the server busy with one query
+//! waits for it, and no other author does. Changes take turns per pipeline, so that they do not overtake each other.
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -13,30 +15,40 @@ use tokio::{
 
 use crate::problem::{ApiError, ApiResult};
 
-/// How long a request waits for an earlier one of the same author.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The turns of all keys that are in use.
+#[derive(Debug)]
+pub struct Turns<K> {
+    queues: Mutex<HashMap<K, Arc<Semaphore>>>,
+    /// How long a request waits for earlier ones.
+    patience: Duration,
+    /// What it is told then.
+    busy: &'static str,
+}
 
-/// The turns of all authors. There are as many as the deployment has tokens.
-#[derive(Debug, Default)]
-pub struct Turns(Mutex<HashMap<Arc<str>, Arc<Semaphore>>>);
-
-impl Turns {
-    /// Waits for the author's turn.
-    pub async fn take(&self, author: &Arc<str>) -> ApiResult<OwnedSemaphorePermit> {
-        self.take_within(author, PATIENCE).await
+impl<K: Clone + Eq + Hash> Turns<K> {
+    /// Turns that a request waits for as long as `patience`; then it is told that it is `busy`.
+    pub fn new(patience: Duration, busy: &'static str) -> Self {
+        Self { queues: Mutex::default(), patience, busy }
     }
 
-    async fn take_within(&self, author: &Arc<str>, patience: Duration) -> ApiResult<OwnedSemaphorePermit> {
-        let turns = {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.entry(author.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
-        };
-        match timeout(patience, turns.acquire_owned()).await {
+    /// Waits for a turn, in the order of arrival.
+    pub async fn take(&self, key: &K) -> ApiResult<OwnedSemaphorePermit> {
+        self.take_within(key, self.patience).await
+    }
+
+    async fn take_within(&self, key: &K, patience: Duration) -> ApiResult<OwnedSemaphorePermit> {
+        let queue = self.queue(key);
+        match timeout(patience, queue.acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
-            Ok(Err(_)) | Err(_) => Err(ApiError::TooMany(
-                "the server is still busy with an earlier query of this token, one is read at a time",
-            )),
+            Ok(Err(_)) | Err(_) => Err(ApiError::TooMany(self.busy)),
         }
+    }
+
+    /// The queue of a key. Those in which nobody has or waits for a turn are forgotten.
+    fn queue(&self, key: &K) -> Arc<Semaphore> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+        queues.entry(key.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
 }
 
@@ -46,12 +58,14 @@ mod tests {
 
     #[tokio::test]
     async fn an_author_has_one_turn_at_a_time_and_does_not_keep_others_waiting() {
-        let turns = Turns::default();
+        let turns = Turns::new(Duration::from_secs(10), "busy");
         let (anna, boris): (Arc<str>, Arc<str>) = ("anna".into(), "boris".into());
         let first = turns.take(&anna).await.expect("the first turn");
         assert!(matches!(turns.take_within(&anna, Duration::ZERO).await, Err(ApiError::TooMany(_))));
         assert!(turns.take(&boris).await.is_ok());
         drop(first);
         assert!(turns.take(&anna).await.is_ok());
+        assert!(turns.take(&boris).await.is_ok());
+        assert_eq!(turns.queues.lock().unwrap_or_else(PoisonError::into_inner).len(), 1, "idle queues are forgotten");
     }
 }

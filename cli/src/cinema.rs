@@ -1,14 +1,17 @@
 //! The demo's online cinema: creates its tables and fills them with films and ratings, as many as asked for.
 //!
 //! The server makes the rows itself, a range of numbers per statement, and everything about row number n follows from
-//! n: the same size gives the same cinema (its dates counted back from today), and a second run adds what is missing
-//! and touches nothing else. The SQL is in `demo/`.
+//! n: the same size gives the same cinema, and a second run adds what is missing and touches nothing else. The SQL is in
+//! `demo/`.
+//!
+//! The rows of a first fill are dated within the past year. Rows that are added later are dated as an application would date
+//! them, with the moment they come: a pipeline that has read the cinema would not find them in the past.
 
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::types::chrono::{DateTime, Utc};
-use sqlx::{ConnectOptions, Connection, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgPool};
 
 const SCHEMA: &str = include_str!("../../demo/cinema.sql");
 const BEFORE_FIRST_FILL: &str = include_str!("../../demo/cinema/before_first_fill.sql");
@@ -127,9 +130,11 @@ pub async fn generate(
     sqlx::raw_sql(SCHEMA).execute(&mut connection).await?;
     sqlx::raw_sql(BEFORE_FIRST_FILL).execute(&mut connection).await?;
     let today = today(&mut connection).await?;
+    let was_read = was_read(&mut connection).await?;
     let mut added = Vec::new();
     for fill in fills(size) {
-        added.push((fill.table, fill.run(&mut connection, today, &mut progress).await?));
+        let in_the_past = !was_read && fill.is_first(&mut connection).await?;
+        added.push((fill.table, fill.run(&mut connection, in_the_past.then_some(today), &mut progress).await?));
     }
     sqlx::raw_sql(SCHEMA).execute(&mut connection).await?;
     sqlx::raw_sql(AFTER_FILL).execute(&mut connection).await?;
@@ -165,18 +170,24 @@ fn fills(size: CinemaSize) -> [Fill; 6] {
 }
 
 impl Fill {
-    /// Fills the table and returns how many rows were added.
+    /// Whether the table is still empty.
+    async fn is_first(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        let query = format!("select not exists (select from {})", self.table);
+        sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(connection).await
+    }
+
+    /// Fills the table and returns how many rows were added. They are dated before `newest`, or now.
     async fn run(
         &self,
         connection: &mut PgConnection,
-        today: DateTime<Utc>,
+        newest: Option<DateTime<Utc>>,
         progress: &mut (impl FnMut(Progress) + Send),
     ) -> Result<u64, sqlx::Error> {
         let mut added = 0;
         let mut done = 0;
         while done < self.numbers {
             let last = self.numbers.min(done + NUMBERS_PER_STATEMENT);
-            added += self.add(connection, done + 1, last, today).await?;
+            added += self.add(connection, done + 1, last, newest).await?;
             done = last;
             let (done, total) = (done.unsigned_abs(), self.numbers.unsigned_abs());
             progress(Progress { table: self.table, done, total });
@@ -190,9 +201,9 @@ impl Fill {
         connection: &mut PgConnection,
         first: i64,
         last: i64,
-        today: DateTime<Utc>,
+        newest: Option<DateTime<Utc>>,
     ) -> Result<u64, sqlx::Error> {
-        let mut query = sqlx::query(self.sql).bind(first).bind(last).bind(today);
+        let mut query = sqlx::query(self.sql).bind(first).bind(last).bind(newest);
         if let Some(films) = self.films {
             query = query.bind(films);
         }
@@ -240,7 +251,17 @@ async fn refuse_foreign_tables(connection: &mut PgConnection) -> Result<(), Cine
     }
 }
 
-/// The first moment of today: nothing in the cinema is newer.
+/// Whether a pipeline has a checkpoint. Even in an empty table, rows before it would never be read.
+async fn was_read(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let migrated: bool =
+        sqlx::query_scalar("select to_regclass('etl.etl_state') is not null").fetch_one(&mut *connection).await?;
+    if !migrated {
+        return Ok(false);
+    }
+    sqlx::query_scalar("select exists (select from etl.etl_state)").fetch_one(connection).await
+}
+
+/// The first moment of today: nothing of a first fill is newer.
 async fn today(connection: &mut PgConnection) -> Result<DateTime<Utc>, sqlx::Error> {
     sqlx::query_scalar("select date_trunc('day', now(), 'UTC')").fetch_one(connection).await
 }

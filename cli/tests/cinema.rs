@@ -1,6 +1,9 @@
 //! The demo's cinema on a real database: its size, that it is always the same, that it grows and is never touched.
 
-use sqlx::PgPool;
+use sqlx::{
+    AssertSqlSafe, PgPool,
+    types::chrono::{DateTime, Utc},
+};
 use vitrina::cinema::{CinemaError, CinemaSize, CinemaSummary, Progress, generate};
 use vitrina_shared::testing::TestDatabase;
 
@@ -17,25 +20,35 @@ async fn count(db: &PgPool, query: &'static str) -> i64 {
 /// A fingerprint of every row of every table. Of moments it has the time of the day: the cinema's dates count from
 /// today, and midnight may pass between two fills.
 async fn fingerprint(db: &PgPool) -> String {
+    fingerprint_with(db, true).await
+}
+
+/// The same without moments: rows that were added later are dated later.
+async fn fingerprint_without_moments(db: &PgPool) -> String {
+    fingerprint_with(db, false).await
+}
+
+async fn fingerprint_with(db: &PgPool, moments: bool) -> String {
     sqlx::query_scalar(
         r#"
         select md5(string_agg(line, '|' order by line collate "C")) from (
-            select concat_ws('~', 'genre', id, name, description, (modified at time zone 'utc')::time) from content.genre
+            select concat_ws('~', 'genre', id, name, description, case when $1 then (modified at time zone 'utc')::time end) from content.genre
             union all
-            select concat_ws('~', 'person', id, full_name, (modified at time zone 'utc')::time) from content.person
+            select concat_ws('~', 'person', id, full_name, case when $1 then (modified at time zone 'utc')::time end) from content.person
             union all
             select concat_ws('~', 'film', id, title, description, creation_date, rating, type,
-                (created at time zone 'utc')::time, (modified at time zone 'utc')::time) from content.film_work
+                case when $1 then (created at time zone 'utc')::time end, case when $1 then (modified at time zone 'utc')::time end) from content.film_work
             union all
             select concat_ws('~', 'film genre', film_work_id, genre_id) from content.genre_film_work
             union all
             select concat_ws('~', 'film person', film_work_id, person_id, role) from content.person_film_work
             union all
             select concat_ws('~', 'rating', id, film_id, user_id, score,
-                (created at time zone 'utc')::time, (modified at time zone 'utc')::time) from ugc.ratings
+                case when $1 then (created at time zone 'utc')::time end, case when $1 then (modified at time zone 'utc')::time end) from ugc.ratings
         ) as rows (line)
         "#,
     )
+    .bind(moments)
     .fetch_one(db)
     .await
     .expect("a fingerprint")
@@ -77,7 +90,7 @@ async fn what_is_missing_is_added_and_the_rest_stays() {
     let database = TestDatabase::create().await;
     let db = database.admin();
     fill(db, SMALL).await;
-    let before = fingerprint(db).await;
+    let before = fingerprint_without_moments(db).await;
     for delete in [
         "delete from content.film_work where type = 'tv_show'",
         "delete from content.genre_film_work where film_work_id < '80000000-0000-0000-0000-000000000000'",
@@ -86,7 +99,54 @@ async fn what_is_missing_is_added_and_the_rest_stays() {
         sqlx::query(delete).execute(db).await.expect(delete);
     }
     assert!(fill(db, SMALL).await.total_added() > 0);
-    assert_eq!(fingerprint(db).await, before);
+    assert_eq!(fingerprint_without_moments(db).await, before);
+}
+
+/// The newest moment of any row, and the oldest of those that came after `since`.
+async fn moments(db: &PgPool, since: DateTime<Utc>) -> (DateTime<Utc>, Option<DateTime<Utc>>) {
+    let rows = "select modified from content.film_work union all select modified from content.person
+                union all select modified from ugc.ratings";
+    let query = format!("select max(modified), min(modified) filter (where modified > $1) from ({rows}) as rows");
+    sqlx::query_as(AssertSqlSafe(query)).bind(since).fetch_one(db).await.expect("moments")
+}
+
+#[tokio::test]
+async fn a_cinema_that_grows_dates_new_rows_after_all_that_were_there() {
+    let database = TestDatabase::create().await;
+    let db = database.admin();
+    fill(db, CinemaSize { films: 300, ratings: 3_000 }).await;
+    let now: DateTime<Utc> = sqlx::query_scalar("select now()").fetch_one(db).await.expect("now");
+    let (newest, _) = moments(db, now).await;
+    assert!(newest < now);
+    let added = fill(db, SMALL).await;
+    let new = "select (select count(*) from content.film_work where modified > $1)
+                    + (select count(*) from content.person where modified > $1)
+                    + (select count(*) from ugc.ratings where modified > $1)";
+    let new: i64 = sqlx::query_scalar(new).bind(newest).fetch_one(db).await.expect("new rows");
+    let expected: u64 =
+        ["content.film_work", "content.person", "ugc.ratings"].map(|table| added.added_to(table)).iter().sum();
+    assert_eq!(new.unsigned_abs(), expected);
+    assert!(moments(db, newest).await.1.is_some_and(|oldest| oldest > now));
+}
+
+#[tokio::test]
+async fn a_cinema_that_was_read_and_emptied_is_filled_with_new_rows() {
+    let database = TestDatabase::create().await;
+    let db = database.admin();
+    fill(db, CinemaSize { films: 300, ratings: 0 }).await;
+    for statement in [
+        "insert into etl.etl_pipelines (id, name, type, mode, source_query, target_table)
+         values ('00000000-0000-0000-0000-000000000001', 'films', 'SQL', 'full', 'select', 'analytics.film_dim')",
+        "insert into etl.etl_state (pipeline_id, checkpoint_key, run_id, batch)
+         values ('00000000-0000-0000-0000-000000000001', now()::text, gen_random_uuid(), 1)",
+        "truncate content.film_work",
+    ] {
+        sqlx::query(statement).execute(db).await.expect(statement);
+    }
+    fill(db, CinemaSize { films: 300, ratings: 0 }).await;
+    let behind = "select count(*) from content.film_work
+                  where modified <= (select checkpoint_key::timestamptz from etl.etl_state)";
+    assert_eq!(count(db, behind).await, 0);
 }
 
 #[tokio::test]
@@ -98,9 +158,9 @@ async fn the_same_size_gives_the_same_cinema_and_growing_leads_to_the_same_films
     fill(other.admin(), without_ratings).await;
     fill(grown.admin(), CinemaSize { films: 300, ratings: 0 }).await;
     fill(grown.admin(), without_ratings).await;
-    let expected = fingerprint(one.admin()).await;
-    assert_eq!(fingerprint(other.admin()).await, expected);
-    assert_eq!(fingerprint(grown.admin()).await, expected);
+    assert_eq!(fingerprint(other.admin()).await, fingerprint(one.admin()).await);
+    let expected = fingerprint_without_moments(one.admin()).await;
+    assert_eq!(fingerprint_without_moments(grown.admin()).await, expected);
     fill(one.admin(), SMALL).await;
     fill(other.admin(), SMALL).await;
     assert_eq!(fingerprint(one.admin()).await, fingerprint(other.admin()).await);

@@ -118,24 +118,39 @@ async fn up_comes_back_after_kill_9_with_everything_it_had() {
     assert!(log.contains("worker stopped") && !log.contains("connects as an account"), "services are no owners: {log}");
 }
 
+/// Runs the demo to its end and returns its summary.
+fn demo(data_dir: &Path, films: &str, ratings: &str, elasticsearch: Option<&str>) -> Value {
+    let output = run(vitrina()
+        .args(["demo", "--films", films, "--ratings", ratings, "--json", "--data-dir"])
+        .arg(data_dir)
+        .envs(elasticsearch.map(|url| ("ELASTICSEARCH_URL", url))));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["ok"], true, "{text}");
+    assert_eq!(output.status.code(), Some(0));
+    last
+}
+
 #[tokio::test]
 async fn the_demo_ends_with_every_mart_equal_to_its_source() {
     let directory = place();
     // Its indexes have names that somebody may use: only on the node of the test run.
     let node = std::env::var("VITRINA_TEST_ELASTICSEARCH_NODE").and(std::env::var("VITRINA_TEST_ELASTICSEARCH_URL"));
-    let output = run(vitrina()
-        .args(["demo", "--films", "500", "--ratings", "2000", "--json", "--data-dir"])
-        .arg(directory.path())
-        .envs(node.as_ref().map(|url| ("ELASTICSEARCH_URL", url))));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-    assert_eq!(last["ok"], true, "{text}");
-    assert_eq!(output.status.code(), Some(0));
+    let last = demo(directory.path(), "500", "2000", node.as_deref().ok());
     let names: Vec<_> = last["pipelines"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     let indexes: &[&str] = if node.is_ok() { &["es_film_dim", "es_film_rating_agg"] } else { &[] };
     assert_eq!(names, [&["genre_dim", "film_dim", "film_rating_agg"], indexes].concat());
     assert!(last["pipelines"].as_array().unwrap().iter().all(|one| one["reconciled"] == true));
     assert_eq!(last["pipelines"][1]["rows_written"], 500);
+}
+
+#[test]
+fn the_demo_can_be_repeated_with_a_larger_cinema() {
+    let directory = place();
+    demo(directory.path(), "300", "1000", None);
+    let grown = demo(directory.path(), "800", "3000", None);
+    assert_eq!(grown["pipelines"][1]["name"], "film_dim");
+    assert_eq!(grown["pipelines"][1]["rows_written"], 500, "{grown}");
 }
 
 fn run(command: &mut Command) -> Output {
@@ -172,6 +187,16 @@ fn a_database_that_does_not_answer_is_a_sentence() {
     );
     assert_eq!(code, Some(1));
     assert!(text.contains("error:") && !text.contains("secret"), "{text}");
+}
+
+#[test]
+fn a_wrong_password_is_not_told_as_a_lack_of_rights() {
+    let server = std::env::var("VITRINA_TEST_DATABASE_URL").unwrap();
+    // A role that is not there is refused like a wrong password, before any right is asked for.
+    let url = server.replace("//postgres@", "//no_such_account@");
+    let (code, text) = complaint(vitrina().arg("migrate").env("DATABASE_URL", url));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("check user and password in DATABASE_URL") && !text.contains("extensions"), "{text}");
 }
 
 #[test]

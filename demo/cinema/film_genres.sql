@@ -1,4 +1,5 @@
--- One to three genres for each film. $1, $2: first and last number of a film; $3: the moment nothing is newer than.
+-- One to three genres for each film. $1, $2: first and last number of a film; $3: the moment nothing is newer than, null for
+-- rows that are added now.
 with dice as materialized (
     select n as film, hashint8extended(n, 31) & 2147483647 as dice
     from generate_series($1::bigint, $2::bigint) as n
@@ -13,7 +14,7 @@ insert into content.genre_film_work (film_work_id, genre_id, created)
 select
     content.demo_uuid('film', film),
     content.demo_uuid('genre', genre),
-    $3::timestamptz - interval '17520 hours'
+    coalesce($3::timestamptz - interval '17520 hours', now())
 from picked
 order by 1, 2
 on conflict do nothing

@@ -1,5 +1,5 @@
 -- A director and up to two more people for each film. $1, $2: first and last number of a film; $3: the moment nothing
--- is newer than.
+-- is newer than, null for rows that are added now.
 with picked as materialized (
     select
         n as film,
@@ -14,7 +14,7 @@ select
     content.demo_uuid('film', film),
     content.demo_uuid('person', person),
     role,
-    $3::timestamptz - interval '17520 hours'
+    coalesce($3::timestamptz - interval '17520 hours', now())
 from picked
 order by 1, 2
 on conflict do nothing

@@ -1,4 +1,4 @@
--- The films. $1, $2: first and last number; $3: the moment nothing is newer than.
+-- The films. $1, $2: first and last number; $3: the moment nothing is newer than, null for rows that are added now.
 --
 -- Everything about a film follows from its number alone: the same numbers give the same films. Titles in several
 -- languages; one description in seven, one rating in twelve and one date in twenty-five is missing; three films in ten
@@ -97,8 +97,8 @@ select
     case when gap / 1400 % 25 > 0 then date '2025-12-31' - floor(38000 * year ^ 2.5)::integer end,
     case when gap / 35000 % 12 > 0 then 2.5 + (a % 26 + b % 26 + c % 26) / 10.0 end,
     case when d % 7 = 0 then 'tv_show' else 'movie' end,
-    $3::timestamptz - interval '8760 hours' * years_ago - interval '24 hours' * (b % 1500),
-    $3::timestamptz - interval '8760 hours' * years_ago
+    coalesce($3::timestamptz - interval '8760 hours' * years_ago - interval '24 hours' * (b % 1500), now()),
+    coalesce($3::timestamptz - interval '8760 hours' * years_ago, now())
 from picked
 order by 1
 on conflict do nothing

@@ -1,4 +1,4 @@
--- The people. $1, $2: first and last number; $3: the moment nothing is newer than.
+-- The people. $1, $2: first and last number; $3: the moment nothing is newer than, null for rows that are added now.
 with words as (
     select
         array[
@@ -34,8 +34,8 @@ select
         case when b % 5 = 0 then chr((65 + b / 5 % 26)::integer) || '.' end,
         last_names[1 + b % cardinality(last_names)]
     ),
-    $3::timestamptz - interval '43800 hours' * (0.2 + age),
-    $3::timestamptz - interval '8760 hours' * age
+    coalesce($3::timestamptz - interval '43800 hours' * (0.2 + age), now()),
+    coalesce($3::timestamptz - interval '8760 hours' * age, now())
 from dice, words
 order by 1
 on conflict do nothing

@@ -1,4 +1,5 @@
--- The ratings. $1, $2: first and last number; $3: the moment nothing is newer than; $4: how many films there are.
+-- The ratings. $1, $2: first and last number; $3: the moment nothing is newer than, null for rows that are
+-- added now; $4: how many films there are.
 --
 -- Film k gets about 1/k of what the first one gets (Zipf); scores peak at 7, better for good films; one rating in ten
 -- shares one of twenty `modified`, as after bulk updates.
@@ -30,7 +31,10 @@ select
         1 + width_bucket(mood, array[0.02, 0.04, 0.07, 0.12, 0.21, 0.38, 0.64, 0.85, 0.94])
         + case hashint8extended(film, 56) & 3 when 0 then -1 when 1 then 1 else 0 end
     )),
-    $3::timestamptz - interval '8760 hours' * years_ago
-        - interval '1 hour' * (case when gap % 4 = 0 then gap % 5000 else 0 end),
-    $3::timestamptz - interval '8760 hours' * years_ago
+    coalesce(
+        $3::timestamptz - interval '8760 hours' * years_ago
+            - interval '1 hour' * (case when gap % 4 = 0 then gap % 5000 else 0 end),
+        now()
+    ),
+    coalesce($3::timestamptz - interval '8760 hours' * years_ago, now())
 from picked

@@ -89,6 +89,7 @@ grant execute on function
     etl_page.mart_ddl, etl_page.create_mart
     to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
+grant execute on function etl_page.session_state to vitrina_query;
 grant usage on schema etl_page to vitrina_app, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;

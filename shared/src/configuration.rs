@@ -6,7 +6,7 @@
 mod sharing;
 mod targets;
 
-use sqlx::{Connection, PgPool};
+use sqlx::PgPool;
 
 pub use sharing::sharing_problem;
 pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, allow_target, forget_target, try_target};
@@ -93,8 +93,7 @@ pub async fn change(
     checkpoint: OnCheckpoint,
     cause: Cause<'_>,
 ) -> Result<Pipeline, ConfigurationError> {
-    let mut connection = db.acquire().await?;
-    let mut tx = connection.begin().await?;
+    let mut tx = db.begin().await?;
     let current = locked(&mut tx, &id.into()).await?;
     if current.version != version {
         return Err(ConfigurationError::VersionChanged(current.version));
@@ -114,8 +113,9 @@ pub async fn change(
         state::forget(&mut tx, id).await?;
     }
     let changed = read_back(&mut tx, id).await?;
+    // A version that was seen as an `ETag` must not be given again after a crash.
+    store::wait_for_disk(&mut tx).await?;
     tx.commit().await?;
-    store::flush(&mut connection).await?;
     tracing::info!(pipeline = %draft.name, pipeline_id = %id, version = changed.version, actor = cause.actor, "pipeline changed");
     Ok(changed)
 }

@@ -1,5 +1,7 @@
 //! The connection pool of a service.
 
+mod silence;
+
 use std::time::Duration;
 
 use sqlx::{
@@ -7,16 +9,12 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use self::silence::Silence;
+pub use self::silence::Watch;
 use crate::config::DatabaseConfig;
 
 /// How long a request waits for a connection before it is told that the database is away.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How long a connection may take to be ready for its next user.
-const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// For how long a connection is used again without asking whether it is still there.
-const TRUSTED: Duration = Duration::from_secs(1);
 
 /// For sessions that look up Vitrina's own rows, always by their keys. A plan made while a table was small must not scan it
 /// when it has grown, and is as good for the next key as for this one.
@@ -41,27 +39,30 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
 
 /// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    options(config)
-        .after_release(|connection, _| Box::pin(in_time(end_transaction(connection))))
-        .connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+    let options = Silence::default().bounds(options(config), |connection| Box::pin(end_transaction(connection)));
+    options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
 /// Such a pool for sessions that execute users' queries: whatever one of them has left in its session is gone before the
 /// session is used again.
 pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
-    options(config)
-        .after_release(|connection, _| Box::pin(in_time(renew(connection))))
-        .connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+    let options = Silence::default().bounds(options(config), |connection| Box::pin(renew(connection)));
+    options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
+}
+
+/// Such a pool for a library whose statements have no deadline: [`Watch`] tells when one of them does not come back.
+pub fn watched_pool(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> (PgPool, Watch) {
+    let silence = Silence::default();
+    // A connection that is closed for its age would not be counted as returned.
+    let options = options(config).max_lifetime(None);
+    let options = silence.bounds(options, |connection| Box::pin(end_transaction(connection)));
+    let session = session(config.url.connect_options(), application).options(settings.concat());
+    (options.connect_lazy_with(session), silence.watch())
 }
 
 async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::raw_sql(END_TRANSACTION).execute(connection).await?;
     Ok(true)
-}
-
-/// Closes a connection on which nothing is answered: it would keep its place in the pool.
-async fn in_time(kept: impl Future<Output = sqlx::Result<bool>>) -> sqlx::Result<bool> {
-    tokio::time::timeout(RELEASE_TIMEOUT, kept).await.unwrap_or(Ok(false))
 }
 
 /// Renews a session. One whose prepared statements are not those that the driver made is closed instead: executing them would
@@ -79,15 +80,6 @@ fn options(config: &DatabaseConfig) -> PgPoolOptions {
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .acquire_slow_threshold(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
-        .before_acquire(|connection, idle| Box::pin(still_there(connection, idle.idle_for)))
-}
-
-/// Asks a connection that has been idle for a while whether it is still one. A busy one would only lose a round trip.
-async fn still_there(connection: &mut PgConnection, idle_for: Duration) -> sqlx::Result<bool> {
-    if idle_for > TRUSTED {
-        connection.ping().await?;
-    }
-    Ok(true)
 }
 
 /// What every session of ours has, whatever the server's defaults are.
@@ -107,7 +99,43 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
         // Compiling a page takes longer than running it.
         ("jit", "off"),
         ("idle_in_transaction_session_timeout", "60s"),
+        // A server that notices soon that its client is gone ends the statement and lets go of its locks: every 2 s it looks
+        // for a closed connection, and after 25 s without a sign of life from the client's machine it gives up.
+        ("client_connection_check_interval", "2s"),
+        ("tcp_keepalives_idle", "10"),
+        ("tcp_keepalives_interval", "5"),
+        ("tcp_keepalives_count", "3"),
+        ("tcp_user_timeout", "25s"),
     ])
+}
+
+/// What a client is told when the server takes no writes.
+pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
+    connect to the primary, or turn the setting off";
+
+/// Whether the server refused a statement because it takes no writes, or the statement's transaction may not write.
+pub fn is_read_only(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("25006")
+}
+
+/// Whether the session may write: not on a standby, nor where `default_transaction_read_only` is on.
+pub async fn takes_writes(connection: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select not current_setting('transaction_read_only')::boolean").fetch_one(connection).await
+}
+
+/// What to do about a server that refuses a session.
+pub fn advice(error: &sqlx::Error) -> Option<&'static str> {
+    match error.as_database_error()?.code()?.as_ref() {
+        "28P01" => Some(
+            "check user and password in DATABASE_URL: a server keeps the password that its data was created with, whatever a \
+             newer .env says",
+        ),
+        "28000" => Some("check user and password in DATABASE_URL"),
+        "3D000" => Some("create the database, or correct its name in DATABASE_URL"),
+        "53300" => Some("the server has no free connection: raise max_connections, or lower VITRINA_DB_CONNECTIONS"),
+        "57P03" => Some("the server is starting or stopping: try again in a moment"),
+        _ => None,
+    }
 }
 
 /// Whether the error means that the database is away or refuses sessions, and not that the statement was wrong.
@@ -118,5 +146,13 @@ pub fn is_away(error: &sqlx::Error) -> bool {
         // 08 connection, 57P0x shutdown and crash, 53300 too many connections, 28 wrong account
         return code.starts_with("08") || code.starts_with("57P0") || code == "53300" || code.starts_with("28");
     }
+    if is_out_of_memory(error) {
+        return false;
+    }
     matches!(error, Io(_) | PoolTimedOut | PoolClosed | WorkerCrashed | Protocol(_) | Tls(_))
+}
+
+/// Whether the error means that this process has no memory left. The database is well then.
+pub fn is_out_of_memory(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::OutOfMemory)
 }

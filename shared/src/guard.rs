@@ -87,6 +87,8 @@ pub enum Refusal {
     NulCharacter,
     #[error("the query is nested too deeply or has too many parts; a view or CTEs could carry some of it")]
     TooComplex,
+    #[error("the process has no memory left to read a query ({reason})")]
+    NoMemory { reason: String },
     #[error("the query cannot be read: {message}")]
     Syntax { message: String },
     #[error("a query starts with SELECT, WITH or VALUES; this one starts with {found}")]
@@ -175,7 +177,19 @@ pub enum Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(Refusal),
     #[error("the database did not answer")]
     Database(#[from] sqlx::Error),
+}
+
+impl From<Refusal> for GuardError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            // Nothing is wrong with the query.
+            Refusal::NoMemory { .. } => {
+                Self::Database(std::io::Error::new(std::io::ErrorKind::OutOfMemory, refusal.to_string()).into())
+            }
+            refused => Self::Refused(refused),
+        }
+    }
 }

@@ -16,7 +16,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 pub use catalog::{CATALOG, Kind, Metric, ShownBy};
 pub use exposition::Exposition;
-pub use pipelines::{add_pipeline, set_pipelines};
+pub use pipelines::{HISTOGRAM_PIPELINES, OTHERS, add_pipeline, histogram_label, limit_histograms, set_pipelines};
 
 /// HTTP requests answered, by method, route and status.
 pub const HTTP_REQUESTS: &str = "vitrina_http_requests_total";

@@ -7,8 +7,13 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
+use crate::database;
+
 /// The migrations of `etl`, `analytics` and the roles.
 pub static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
+
+/// Indexes of the queue's table, made where they are lacking after every migration.
+const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
 
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
@@ -33,8 +38,11 @@ pub enum MigrateError {
     /// The account lacks a right.
     #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
     Denied(sqlx::migrate::MigrateError),
-    /// The account lacks a right, or the server went away.
-    #[error("the database refused: {0}; migrate with an account that may create schemas, roles and extensions")]
+    /// The server takes no writes.
+    #[error("{}", database::TAKES_NO_WRITES)]
+    ReadOnly,
+    /// The account lacks a right, or the server refused the session or went away.
+    #[error("the database refused: {0}; {advice}", advice = advice(.0))]
     Database(#[from] sqlx::Error),
     /// The queue's own tables could not be made.
     #[error("the queue's tables could not be made: {0}")]
@@ -57,6 +65,14 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
     }
 }
 
+/// What to do about a refusal.
+fn advice(error: &sqlx::Error) -> &'static str {
+    if is_denied(error) {
+        return "migrate with an account that may create schemas, roles and extensions";
+    }
+    database::advice(error).unwrap_or("check the server and DATABASE_URL")
+}
+
 /// Whether the account lacks a right.
 fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
@@ -66,6 +82,9 @@ fn is_denied(error: &sqlx::Error) -> bool {
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
+    if !database::takes_writes(&mut lock).await? {
+        return Err(MigrateError::ReadOnly);
+    }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
     let outcome = migrate_locked(db, source_schemas).await;
     lock.close().await?;
@@ -80,6 +99,7 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
         .bind(source_schemas.join(","))
         .execute(&mut *tx)
         .await?;
+    sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(())

@@ -6,10 +6,7 @@
 use std::time::Duration;
 
 use rand::RngExt;
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +17,8 @@ pub const EVENTS_CHANNEL: &str = "vitrina_events";
 const PING_AFTER: Duration = Duration::from_secs(5);
 /// How long an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// How long it may take to connect and to subscribe.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(6);
 /// Longest pause between two attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
@@ -29,7 +28,9 @@ pub type Wakeups = watch::Receiver<u64>;
 /// Something that the listener noticed.
 #[derive(Debug)]
 pub enum Noticed<'a> {
-    /// It connected, or all was silent for a while: whatever was missed can be looked for now.
+    /// It connected: whatever was missed can be looked for now.
+    Connected,
+    /// All was silent for a while, and the connection is still there: nothing was missed.
     Silence,
     /// A notification came.
     Notification {
@@ -43,7 +44,10 @@ pub enum Noticed<'a> {
 /// Listens on `channel` until `stop` is cancelled, over a connection of its own.
 pub fn listen(options: PgConnectOptions, channel: &'static str, stop: CancellationToken) -> Wakeups {
     let (wake, wakeups) = watch::channel(0);
-    follow(options, vec![channel], stop, move |_| wake.send_modify(|count| *count += 1));
+    follow(options, vec![channel], stop, move |noticed| match noticed {
+        Noticed::Connected | Noticed::Notification { .. } => wake.send_modify(|count| *count += 1),
+        Noticed::Silence => {}
+    });
     wakeups
 }
 
@@ -54,24 +58,18 @@ pub fn follow(
     stop: CancellationToken,
     notice: impl Fn(Noticed<'_>) + Send + Sync + 'static,
 ) {
-    let pool = PgPoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(ANSWER_WITHIN)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .connect_lazy_with(options);
     tokio::spawn(async move {
         tokio::select! {
-            () = keep_listening(&pool, &channels, &notice) => {}
+            () = keep_listening(&options, &channels, &notice) => {}
             () = stop.cancelled() => {}
         }
     });
 }
 
-async fn keep_listening(pool: &PgPool, channels: &[&str], notice: &(impl Fn(Noticed<'_>) + Sync)) {
+async fn keep_listening(options: &PgConnectOptions, channels: &[&str], notice: &(impl Fn(Noticed<'_>) + Sync)) {
     let mut failures = 0;
     loop {
-        match connect(pool, channels).await {
+        match timeout(CONNECTS_WITHIN, connect(options, channels)).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Ok(listener) => {
                 failures = 0;
                 let error = forward(listener, notice).await;
@@ -86,8 +84,16 @@ async fn keep_listening(pool: &PgPool, channels: &[&str], notice: &(impl Fn(Noti
     }
 }
 
-async fn connect(pool: &PgPool, channels: &[&str]) -> Result<PgListener, sqlx::Error> {
-    let mut listener = PgListener::connect_with(pool).await?;
+/// Connects through a pool that is made for this one connection. A listener that is dropped says goodbye to the server and
+/// keeps its place in the pool until the server has answered: over a connection that fell silent, for ever.
+async fn connect(options: &PgConnectOptions, channels: &[&str]) -> Result<PgListener, sqlx::Error> {
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(ANSWER_WITHIN)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_lazy_with(options.clone());
+    let mut listener = PgListener::connect_with(&pool).await?;
     listener.eager_reconnect(false);
     listener.listen_all(channels.iter().copied()).await?;
     Ok(listener)
@@ -95,7 +101,7 @@ async fn connect(pool: &PgPool, channels: &[&str]) -> Result<PgListener, sqlx::E
 
 /// Hands notifications on, and tells of every silence, until the connection is lost.
 async fn forward(mut listener: PgListener, notice: &(impl Fn(Noticed<'_>) + Sync)) -> sqlx::Error {
-    notice(Noticed::Silence);
+    notice(Noticed::Connected);
     loop {
         match timeout(PING_AFTER, listener.try_recv()).await {
             Ok(Ok(Some(message))) => {

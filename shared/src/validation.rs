@@ -74,8 +74,17 @@ pub async fn review(
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
 ) -> Result<Review, sqlx::Error> {
+    review_over(&mut *db.acquire().await?, describing, draft, schemas).await
+}
+
+/// Finds out everything about a draft over a connection that the caller has.
+pub async fn review_over(
+    mut connection: &mut PgConnection,
+    describing: &Describing,
+    draft: &PipelineDraft,
+    schemas: &SourceSchemas,
+) -> Result<Review, sqlx::Error> {
     let mut problems = draft.problems();
-    let mut connection = db.acquire().await?;
     problems.extend(unlisted(&mut connection, draft).await?);
     let Some((sql, field)) = draft.reader().filter(|(sql, _)| !sql.trim().is_empty()) else {
         problems.extend(target::alone(&mut connection, draft).await?);

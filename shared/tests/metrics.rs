@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use vitrina_shared::metrics::{CATALOG, Kind, Metric};
+use vitrina_shared::metrics::{self, BATCH_DURATION, BATCH_PHASE, CATALOG, Kind, Metric, OTHERS, RETRIES};
 
 /// Names that others rely on, with their labels.
 const CONTRACT: &[(&str, &[&str])] = &[
@@ -64,4 +64,48 @@ fn the_page_of_metrics_has_a_row_for_each_and_no_other() {
         assert!(rows.contains(row.as_str()), "docs/METRICS.md lacks\n{row}");
     }
     assert_eq!(rows.len(), wanted.len());
+}
+
+/// What workers record of a pipeline.
+fn record(pipeline: &str) {
+    let label = metrics::histogram_label(pipeline);
+    ::metrics::histogram!(BATCH_DURATION, "pipeline" => label.clone()).record(0.02);
+    for phase in ["open", "page", "close"] {
+        ::metrics::histogram!(BATCH_PHASE, "pipeline" => label.clone(), "phase" => phase).record(0.02);
+    }
+    for class in ["Transient", "RateLimited"] {
+        ::metrics::counter!(RETRIES, "pipeline" => pipeline.to_owned(), "class" => class).increment(0);
+    }
+}
+
+#[test]
+fn a_scrape_does_not_grow_with_the_number_of_pipelines_by_their_histograms() {
+    metrics::recorder().unwrap();
+    let names: Vec<String> = (0..2_000).map(|n| format!("pipeline_number_{n}")).collect();
+    for _ in 0..2 {
+        names.iter().for_each(|name| record(name));
+    }
+    let text = metrics::render();
+    let histograms = text.lines().filter(|line| line.starts_with("vitrina_batch_")).count();
+    // 100 pipelines and the others; 16 bounds, the endless one, sum and count.
+    assert_eq!(histograms, 101 * 4 * 19);
+    let retries = text.lines().filter(|line| line.starts_with("vitrina_retries_total{")).count();
+    assert_eq!(retries, 4_000, "counters are kept for every pipeline");
+    assert!(
+        text.lines().count() < 12_000 && text.len() < 1_000_000,
+        "{} lines, {} bytes",
+        text.lines().count(),
+        text.len()
+    );
+    let all = text.lines().filter(|line| line.starts_with("vitrina_batch_duration_seconds_count"));
+    let observed: u64 = all.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(observed, 4_000, "no observation is lost");
+    assert!(text.contains(&format!("vitrina_batch_duration_seconds_count{{pipeline=\"{OTHERS}\"}} 3800")));
+
+    // A place is free again when its pipeline is gone, and not before.
+    let removed = names[0].clone();
+    metrics::set_pipelines(names[1..].iter().cloned().chain(["newcomer".to_owned()]).collect());
+    assert_eq!(metrics::histogram_label("newcomer"), "newcomer");
+    assert_eq!(metrics::histogram_label(&names[1]), names[1]);
+    assert_eq!(metrics::histogram_label(&removed), OTHERS);
 }

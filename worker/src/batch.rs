@@ -4,6 +4,7 @@
 //! where rows pass through the worker)
 //! → `close` (what the pipeline's status becomes).
 
+mod advice;
 mod ahead;
 mod binding;
 mod chain;

@@ -41,6 +41,8 @@ pub struct Connections {
     pub describing: Describing,
     /// For reports.
     pub reports: PgPool,
+    /// For heartbeats, maintenance, and giving back jobs.
+    pub control: PgPool,
     /// For marts that live in Elasticsearch, or why there can be none.
     pub elasticsearch: Result<Client, SinkError>,
 }
@@ -52,6 +54,7 @@ impl Connections {
         self.reading.close().await;
         self.describing.close().await;
         self.reports.close().await;
+        self.control.close().await;
     }
 }
 
@@ -65,6 +68,8 @@ pub struct Environment {
     pub describing: Describing,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
+    /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
+    pub control: PgPool,
     /// For marts that live in Elasticsearch, or why there can be none.
     pub elasticsearch: Result<Client, SinkError>,
     /// Room for reports.
@@ -101,12 +106,13 @@ impl Environment {
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reading, describing, reports, elasticsearch } = connections;
+        let Connections { batches, reading, describing, reports, control, elasticsearch } = connections;
         Self {
             db: batches,
             reading,
             describing,
             reports,
+            control,
             elasticsearch,
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
@@ -125,7 +131,7 @@ impl Environment {
 
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
-        Sessions::new(pool, id, self.in_hand.given_up(id))
+        Sessions::new(pool, id, self.in_hand.given_up(id), self.in_hand.waits(id))
     }
 
     /// The plan of a run, if it was made here before.
@@ -168,6 +174,12 @@ impl Environment {
         unpoisoned(&self.reviews).clear();
     }
 
+    /// Notes that a job, which may come to be, is being worked on until what is returned is dropped.
+    pub fn expect<'a>(&'a self, job: &'a str) -> Expected<'a> {
+        self.take_up(job);
+        Expected { env: self, job, came: false }
+    }
+
     /// Notes that a job is being worked on.
     pub fn take_up(&self, job: &str) {
         unpoisoned(&self.working).insert(job.to_owned());
@@ -190,6 +202,29 @@ impl Environment {
             tokio::time::sleep(delay).await;
             wake.send_modify(|count| *count += 1);
         });
+    }
+}
+
+/// A job that may come to be. Unless it came, it is not being worked on any more when this is dropped, however that comes
+/// about: should it be there after all, maintenance finds and releases it.
+pub struct Expected<'a> {
+    env: &'a Environment,
+    job: &'a str,
+    came: bool,
+}
+
+impl Expected<'_> {
+    /// The job came to be, and goes on being worked on.
+    pub fn came(mut self) {
+        self.came = true;
+    }
+}
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        if !self.came {
+            self.env.put_down(self.job);
+        }
     }
 }
 

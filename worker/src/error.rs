@@ -21,6 +21,10 @@ const MAX_WORDS: usize = 3_000;
 const NO_FURTHER: &str = "the query returned a row that is not after ";
 /// The server's SQLSTATE for a statement that was cancelled.
 const CANCELLED: &str = "57014";
+/// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
+const SWAP_SCHEMA: &str = "etl_swap";
+/// The server's SQLSTATE for a lock that was not to be had in time.
+const LOCKED: &str = "55P03";
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -36,9 +40,18 @@ pub enum BatchError {
     /// The home database is away. That is nobody's failed attempt.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
+    /// The server refused to write. Whether it takes no writes at all, or only this query may not, it has to be asked.
+    #[error("{sentence}: {0}", sentence = database::TAKES_NO_WRITES)]
+    ReadOnly(String),
     /// The server ended its statement: by a time-out, or because somebody cancelled it.
     #[error("{0}")]
     Interrupted(String),
+    /// Its connection fell silent. That is nobody's failed attempt.
+    #[error("the connection to the database fell silent")]
+    Silent,
+    /// It waited too long for a lock.
+    #[error("{0}")]
+    Locked(String),
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
@@ -77,10 +90,12 @@ impl BatchError {
     pub fn verdict(&self, attempt: u32) -> Verdict {
         match self {
             Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
-            Self::Away(_) => Verdict::WaitForDatabase,
-            Self::NotYet(_) => Verdict::Later(Duration::from_millis(500)),
-            Self::Interrupted(_) if attempt < MAX_RETRIES => Verdict::Retry(backoff(attempt), ErrorClass::Transient),
-            Self::Interrupted(_) => Verdict::GiveUp(ErrorClass::Transient),
+            Self::Away(_) | Self::ReadOnly(_) => Verdict::WaitForDatabase,
+            Self::NotYet(_) | Self::Silent => Verdict::Later(Duration::from_millis(500)),
+            Self::Interrupted(_) | Self::Locked(_) if attempt < MAX_RETRIES => {
+                Verdict::Retry(backoff(attempt), ErrorClass::Transient)
+            }
+            Self::Interrupted(_) | Self::Locked(_) => Verdict::GiveUp(ErrorClass::Transient),
             Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
                 if attempt < MAX_RETRIES =>
             {
@@ -101,13 +116,23 @@ impl From<sqlx::Error> for BatchError {
         if database::is_away(&error) {
             return Self::Away(error);
         }
+        if database::is_out_of_memory(&error) {
+            return Self::Failed { class: ErrorClass::Transient, message: error.to_string() };
+        }
         let Some(server) = error.as_database_error() else {
             return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
         };
         let code = server.code().unwrap_or_default();
+        if database::is_read_only(&error) {
+            return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message()));
+        }
+        if let Some(key) = repeated_key(server) {
+            return Self::fatal(several_rows(&format!("({key}) ")));
+        }
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
+            LOCKED => return Self::Locked(explain(server, &code)),
             CANCELLED => return Self::Interrupted(interrupted(&words(server))),
             TOO_MANY_REFUSED => {
                 let message = format!(
@@ -160,12 +185,22 @@ fn words(error: &dyn DatabaseError) -> String {
     error.message().chars().take(MAX_WORDS).collect()
 }
 
+fn several_rows(key: &str) -> String {
+    format!("the query returns several rows for one key {key}of the target: make the key unique in the query")
+}
+
+/// The key's columns, where a run with `full_strategy: swap` gathered a second row of one key.
+fn repeated_key<'a>(error: &'a (dyn DatabaseError + 'static)) -> Option<&'a str> {
+    let error = error.try_downcast_ref::<PgDatabaseError>()?;
+    let gathered = error.code() == "23505" && error.schema() == Some(SWAP_SCHEMA);
+    // `Key (film_id, language)=(…) already exists.`, in the server's language.
+    error.detail().filter(|_| gathered)?.split_once(")=(")?.0.split_once('(').map(|(_, columns)| columns)
+}
+
 /// The server's message with its code. By the code everyone knows that the words are not ours and may quote a row.
 fn explain(error: &dyn DatabaseError, code: &str) -> String {
     match code {
-        "21000" => {
-            "the query returns several rows for one key of the target: make the key unique in the query".to_owned()
-        }
+        "21000" => several_rows(""),
         // A trigger of a mart may raise any code with any words.
         "VT003" if error.message().starts_with(NO_FURTHER) => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", words(error)),

@@ -3,6 +3,11 @@
 //! A statement is cancelled first, and nearly always ends then. PostgreSQL does not look for interrupts everywhere, so
 //! one that has not ended [`PATIENCE`] later is given up: the job gets its slot back, and the sessions of the work close
 //! their connections instead of returning them to their pools (`session`). The server ends such a statement when it can.
+//!
+//! Work says when it waits for the server ([`Waits`]). If it does for long, and the server is not at work on it, the
+//! connection fell silent (`maintenance::silence`): the work is given up too, and tried again.
+
+mod waits;
 
 use std::{
     collections::HashMap,
@@ -13,6 +18,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+pub use self::waits::{Waiting, Waits};
 use crate::environment::unpoisoned;
 
 /// How long a statement may take to end after it was cancelled.
@@ -28,6 +34,11 @@ struct Work {
     jobs: usize,
     unwanted_since: Option<Instant>,
     given_up: CancellationToken,
+    waits: Waits,
+    /// Where it stood when it waited for a server that did not work on it.
+    suspected_at: Option<u64>,
+    /// Whether it was given up because its connection fell silent.
+    silent: bool,
 }
 
 impl InHand {
@@ -42,6 +53,11 @@ impl InHand {
     /// What is cancelled when the work is given up; for work that is not in hand, never.
     pub fn given_up(&self, id: Uuid) -> CancellationToken {
         unpoisoned(&self.0).get(&id).map(|work| work.given_up.clone()).unwrap_or_default()
+    }
+
+    /// Where the work says when it waits for the server; for work that is not in hand, nobody looks.
+    pub fn waits(&self, id: Uuid) -> Waits {
+        unpoisoned(&self.0).get(&id).map(|work| work.waits.clone()).unwrap_or_default()
     }
 
     /// All runs and reports in hand.
@@ -67,6 +83,35 @@ impl InHand {
         given_up
     }
 
+    /// What has been waiting for the server for longer than `quiet` without hearing anything.
+    pub fn waiting(&self, quiet: Duration) -> Vec<Uuid> {
+        let works = unpoisoned(&self.0);
+        let waiting = works.iter().filter(|(_, work)| work.waits.since(quiet).is_some());
+        waiting.filter(|(_, work)| !work.given_up.is_cancelled()).map(|(id, _)| *id).collect()
+    }
+
+    /// Notes which of what waits the server does not work on. Returns what it did not work on the last time either, if that
+    /// has heard nothing meanwhile.
+    pub fn note_silent(&self, ids: &[Uuid], quiet: Duration) -> Vec<Uuid> {
+        let mut silent = Vec::new();
+        for (id, work) in unpoisoned(&self.0).iter_mut() {
+            let now_at = work.waits.since(quiet).filter(|_| ids.contains(id));
+            if now_at.is_some() && now_at == work.suspected_at {
+                silent.push(*id);
+            }
+            work.suspected_at = now_at;
+        }
+        silent
+    }
+
+    /// Gives work up whose connection fell silent.
+    pub fn give_up_silent(&self, id: Uuid) {
+        if let Some(work) = unpoisoned(&self.0).get_mut(&id).filter(|work| !work.given_up.is_cancelled()) {
+            work.silent = true;
+            work.given_up.cancel();
+        }
+    }
+
     /// Gives everything up.
     pub fn give_all_up(&self) {
         unpoisoned(&self.0).values().for_each(|work| work.given_up.cancel());
@@ -82,9 +127,10 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// Waits until the work is given up.
-    pub async fn given_up(&self) {
+    /// Waits until the work is given up. Whether that is because its connection fell silent.
+    pub async fn given_up(&self) -> bool {
         self.given_up.cancelled().await;
+        unpoisoned(&self.in_hand.0).get(&self.id).is_some_and(|work| work.silent)
     }
 
     /// Gives the work up.
@@ -131,5 +177,22 @@ mod tests {
         drop(held);
         let _again = in_hand.take_up(id);
         assert!(!in_hand.given_up(id).is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn silent_work_is_found_at_the_second_look_unless_it_heard_something() {
+        let (in_hand, id) = (InHand::default(), Uuid::now_v7());
+        let held = in_hand.take_up(id);
+        assert!(in_hand.waiting(Duration::ZERO).is_empty(), "it waits for nothing");
+        let waiting = in_hand.waits(id).begin();
+        assert_eq!(in_hand.waiting(Duration::ZERO), [id]);
+        assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty(), "the first look");
+        waiting.heard();
+        assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty(), "it heard something");
+        assert!(in_hand.note_silent(&[], Duration::ZERO).is_empty(), "the server is at work on it");
+        assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty());
+        assert_eq!(in_hand.note_silent(&[id], Duration::ZERO), [id]);
+        in_hand.give_up_silent(id);
+        assert!(held.given_up().await, "because of the silence");
     }
 }

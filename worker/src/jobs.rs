@@ -6,14 +6,22 @@ mod make_report;
 use std::{sync::Arc, time::Duration};
 
 use chrono::Utc;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::time::timeout;
 use vitrina_shared::{
+    database,
     jobs::Job,
     metrics::{JOBS_IN_FLIGHT, WAKEUP},
     store::queue,
 };
 
-use crate::environment::Environment;
+use crate::{environment::Environment, error::BatchError};
+
+/// How soon a database that is away is asked again.
+const AGAIN: Duration = Duration::from_millis(250);
+/// How long the database may take to settle a job.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 /// Executes a job. Whatever happens, the queue's row says so afterwards, or another worker will find it.
 ///
@@ -62,13 +70,45 @@ fn observe_wakeup(queued_us: Option<i64>, attempt: u32) {
     }
 }
 
-/// Waits until the database answers again, or the worker stops.
+/// Waits until the connections of jobs can be used again and the database takes writes, or the worker stops. Meanwhile the job
+/// keeps its slot: a worker that cannot open connections takes no job that another could do.
 async fn wait_for_database(env: &Environment) {
     while !env.stop.is_cancelled() {
-        tokio::time::sleep(Duration::from_millis(250)).await;
-        let alive = async { sqlx::query("select 1").execute(&env.db).await };
-        if alive.await.is_ok() {
+        tokio::time::sleep(AGAIN).await;
+        if takes_writes(env).await {
             return;
         }
+    }
+}
+
+async fn takes_writes(env: &Environment) -> bool {
+    let asked = async { database::takes_writes(&mut *env.db.acquire().await?).await };
+    matches!(timeout(ANSWERS_WITHIN, asked).await, Ok(Ok(true)))
+}
+
+/// Tells a server that takes no writes, which passes, from a query that tries to write, which does not.
+async fn attribute(env: &Environment, error: BatchError) -> BatchError {
+    if let BatchError::ReadOnly(message) = &error
+        && takes_writes(env).await
+    {
+        return BatchError::fatal(format!("the query tries to write: {message}"));
+    }
+    error
+}
+
+/// Gives a job back as soon as the database lets us, over the connections of heartbeats where those of jobs cannot be opened.
+/// Whoever has some goes on with it.
+async fn give_back_when_possible<'a, E: std::fmt::Display>(
+    env: &Environment,
+    id: &str,
+    give_back: impl Fn() -> BoxFuture<'a, Result<(), E>>,
+) {
+    while !env.stop.is_cancelled() {
+        match timeout(ANSWERS_WITHIN, give_back()).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => tracing::debug!(job_id = id, error = %error, "the job could not be given back yet"),
+            Err(_silence) => tracing::debug!(job_id = id, "the job could not be given back yet: no answer"),
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }

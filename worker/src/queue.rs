@@ -26,14 +26,15 @@ pub struct QueueOptions {
     pub concurrency: usize,
     /// The net under lost notifications.
     pub poll: Duration,
-    /// How often apalis reports; we report more often.
-    pub heartbeat: Duration,
 }
+
+/// How often apalis reports. We report much more often.
+const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// Runs jobs until the environment's stop token is cancelled; then no new job is taken and those in hand end.
 /// An error of the database ends it at once.
 pub async fn run(
-    control: &PgPool,
+    db: &PgPool,
     env: Arc<Environment>,
     wakeups: watch::Receiver<u64>,
     options: &QueueOptions,
@@ -42,12 +43,12 @@ pub async fn run(
         .queue(BATCH_QUEUE)
         // More than one would wait in a buffer where nobody works on them.
         .batch_size(1)
-        .heartbeat_interval(options.heartbeat)
+        .heartbeat_interval(HEARTBEAT)
         // Rescue is ours and comes much sooner.
         .missed_heartbeats(3600)
         .persist_results(false)
         .lock_tasks(false);
-    let backend: PostgresStorage<Value> = PostgresStorage::new(control).with_config(config);
+    let backend: PostgresStorage<Value> = PostgresStorage::new(db).with_config(config);
     let backend = backend.with_codec(Payload).poll_with_strategy(Wake::new(wakeups)).poll_with_interval(options.poll);
     let stop = env.stop.clone();
     let worker =

@@ -10,18 +10,26 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::store::backends;
 
+use crate::in_hand::{Waiting, Waits};
+
 /// Where the sessions of a run or report come from.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     pool: PgPool,
     id: Uuid,
     given_up: CancellationToken,
+    waits: Waits,
 }
 
 impl Sessions {
     /// Sessions of a pool for the work with this id, which close with their connections once it is given up.
-    pub fn new(pool: &PgPool, id: Uuid, given_up: CancellationToken) -> Self {
-        Self { pool: pool.clone(), id, given_up }
+    pub fn new(pool: &PgPool, id: Uuid, given_up: CancellationToken, waits: Waits) -> Self {
+        Self { pool: pool.clone(), id, given_up, waits }
+    }
+
+    /// Notes that the server is waited for until what is returned is dropped.
+    pub fn wait(&self) -> Waiting {
+        self.waits.begin()
     }
 
     /// Waits for a connection of the pool.

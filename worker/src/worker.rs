@@ -2,16 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use rand::RngExt;
 use sqlx::PgPool;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
-    database::{self, BY_KEY},
+    database::{self, BY_KEY, TAKES_NO_WRITES, Watch},
     guard::{Describing, SourceSchemas},
     metrics, migrate, notify, rights, store,
     store::{backends::Reason, queue::JOBS_CHANNEL},
@@ -20,14 +21,21 @@ use vitrina_shared::{
 use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
-    maintenance::{self, statements},
+    maintenance::{self, rescue, statements},
     queue::{self, QueueOptions},
 };
 
-/// How long a page may run, and wait for a lock. Past that it is cut off and tried again. A server that notices soon that
-/// its client is gone ends the statement, which whoever takes the batch over would wait for.
-const BATCH_LIMITS: [(&str, &str); 3] =
-    [("statement_timeout", "10min"), ("lock_timeout", "10s"), ("client_connection_check_interval", "2s")];
+/// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
+const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
+
+/// How long the statements that keep the tables in order may take: whatever holds one up must not hold up the others.
+const CONTROL_LIMITS: [(&str, &str); 2] = [("statement_timeout", "15s"), ("lock_timeout", "3s")];
+
+/// How long the queue's own statements may take. They take a millisecond.
+const QUEUE_LIMITS: [(&str, &str); 2] = [("statement_timeout", "15s"), ("lock_timeout", "15s")];
+
+/// When a statement of the queue that has not come back will not: the server would have ended it.
+const QUEUE_IS_STUCK: Duration = Duration::from_secs(20);
 
 /// How long cancelled statements may take to end when the worker stops, and connections to be closed.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
@@ -38,11 +46,12 @@ const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
 /// Who holds which job need not survive a crash of the server: then nobody holds any.
 const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
 
+/// How long a worker may take to give its jobs back.
+const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
+
 /// A worker, ready to run.
 pub struct Worker {
     config: WorkerConfig,
-    connections: Connections,
-    control: PgPool,
     schemas: SourceSchemas,
     database: DatabaseConfig,
     stop: CancellationToken,
@@ -56,42 +65,42 @@ impl Worker {
         source: &SourceConfig,
         stop: CancellationToken,
     ) -> Self {
+        let schemas = SourceSchemas::new(source.schemas.iter().cloned());
+        Self { schemas, database: database.clone(), config, stop }
+    }
+
+    /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
+    fn connections(&self) -> Connections {
         let sized = |connections: usize| DatabaseConfig {
-            url: database.url.clone(),
+            url: self.database.url.clone(),
             max_connections: u32::try_from(connections).unwrap_or(u32::MAX),
         };
-        Self {
-            connections: Connections {
-                batches: database::pool_for_queries(
-                    &sized(config.concurrency + 2),
-                    "vitrina-worker",
-                    &[&BATCH_LIMITS, &BY_KEY],
-                ),
-                reading: database::pool_for_queries(
-                    &sized(config.concurrency),
-                    "vitrina-worker-reading",
-                    &[&BATCH_LIMITS, &[ROOM_FOR_PAGES]],
-                ),
-                describing: Describing::new(database::pool_for_queries(
-                    &sized(2),
-                    "vitrina-worker-describing",
-                    &[&BATCH_LIMITS],
-                )),
-                reports: database::pool_for_queries(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
-                elasticsearch: Client::new(&config.elasticsearch),
-            },
-            control: database::pool_with(&sized(4), "vitrina-worker-control", &[&[FORGETFUL], &BY_KEY]),
-            schemas: SourceSchemas::new(source.schemas.iter().cloned()),
-            database: database.clone(),
-            config,
-            stop,
+        let concurrency = self.config.concurrency;
+        Connections {
+            batches: database::pool_for_queries(&sized(concurrency + 2), "vitrina-worker", &[&BATCH_LIMITS, &BY_KEY]),
+            reading: database::pool_for_queries(
+                &sized(concurrency),
+                "vitrina-worker-reading",
+                &[&BATCH_LIMITS, &[ROOM_FOR_PAGES]],
+            ),
+            describing: Describing::new(database::pool_for_queries(
+                &sized(2),
+                "vitrina-worker-describing",
+                &[&BATCH_LIMITS],
+            )),
+            reports: database::pool_for_queries(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
+            control: database::pool_with(
+                &sized(3),
+                "vitrina-worker-control",
+                &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
+            ),
+            elasticsearch: Client::new(&self.config.elasticsearch),
         }
     }
 
     /// Runs until the stop token is cancelled. An error is logged, and the worker starts anew under a new name.
     pub async fn run(self) {
         self.announce_series();
-        rights::warn_when_connected(self.control.clone(), self.stop.clone());
         let mut failures = 0_u32;
         while !self.stop.is_cancelled() {
             let name = unique_name(self.config.name.as_deref());
@@ -108,19 +117,13 @@ impl Worker {
                 }
             }
         }
-        let closed = async {
-            self.connections.close().await;
-            self.control.close().await;
-        };
-        if timeout(LAST_MOMENT, closed).await.is_err() {
-            tracing::warn!("some connections were not closed in time; the server ends them");
-        }
         tracing::info!("worker stopped");
     }
 
     /// Shows counters from 0 on: what Prometheus has not seen before does not count as an increase.
     fn announce_series(&self) {
         metrics::recorder();
+        metrics::limit_histograms(self.config.histogram_pipelines);
         ::metrics::counter!(metrics::FENCED).increment(0);
         ::metrics::counter!(metrics::RECOVERED).increment(0);
         ::metrics::counter!(metrics::CLOCK_STEPS).increment(0);
@@ -131,16 +134,26 @@ impl Worker {
         ::metrics::gauge!(metrics::JOB_SLOTS).increment(self.config.concurrency as f64);
     }
 
-    /// One life of the worker, under one name.
+    /// One life of the worker, under one name, with connections of its own.
     async fn run_as(&self, name: &str) -> Result<(), String> {
-        self.find_migrated().await?;
+        let connections = self.connections();
+        let outcome = self.live(name, &connections).await;
+        if timeout(LAST_MOMENT, connections.close()).await.is_err() {
+            tracing::warn!(worker = name, "some connections were not closed in time; the server ends them");
+        }
+        outcome
+    }
+
+    async fn live(&self, name: &str, connections: &Connections) -> Result<(), String> {
+        find_migrated(&connections.control).await?;
         let life = CancellationToken::new();
         let _ends = life.clone().drop_guard();
+        rights::warn_when_connected(connections.control.clone(), life.clone());
         let (wake, wakeups) = watch::channel(0);
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
-            self.connections.clone(),
+            connections.clone(),
             self.config.max_row_bytes,
             name.to_owned(),
             self.schemas.clone(),
@@ -148,37 +161,25 @@ impl Worker {
             self.stop.clone(),
             life.clone(),
         ));
-        let options = QueueOptions {
-            concurrency: self.config.concurrency,
-            poll: self.config.poll,
-            heartbeat: self.config.heartbeat,
-        };
-        tokio::spawn(maintenance::run(
-            self.control.clone(),
-            env.clone(),
-            self.config.heartbeat,
-            self.config.pause,
-            life,
-        ));
+        let options = QueueOptions { concurrency: self.config.concurrency, poll: self.config.poll };
+        tokio::spawn(maintenance::run(env.clone(), self.config.heartbeat, self.config.pause));
         tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
+        let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
+        let (queue_pool, watch) =
+            database::watched_pool(&few, "vitrina-worker-queue", &[&[FORGETFUL], &QUEUE_LIMITS, &BY_KEY]);
+        // A task of its own: whatever wakes this one lets apalis look for jobs.
+        let mut stuck = AbortOnDropHandle::new(tokio::spawn(stuck(watch)));
         let outcome = tokio::select! {
-            ended = queue::run(&self.control, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
+            ended = queue::run(&queue_pool, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
             () = self.drained(&env) => Ok(()),
+            _ = &mut stuck => Err("a statement of the queue did not come back: its connection fell silent".to_owned()),
         };
-        if self.stop.is_cancelled() {
-            self.hand_over(name).await;
+        // No heartbeat after the worker has signed off.
+        life.cancel();
+        if timeout(HANDS_OVER_WITHIN, hand_over(&connections.control, name)).await.is_err() {
+            tracing::warn!(worker = name, "jobs could not be given back in time; others will take them over");
         }
         outcome
-    }
-
-    /// Refuses a database that lacks migrations: our statements would fail on it, and users' runs with them.
-    async fn find_migrated(&self) -> Result<(), String> {
-        let asked = async { migrate::pending(&mut *self.control.acquire().await?).await };
-        match asked.await {
-            Ok(0) => Ok(()),
-            Ok(lacking) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
-            Err(error) => Err(error.to_string()),
-        }
     }
 
     /// Waits for the stop token, then for the batches in hand. apalis waits for them too, but for ever if they are many.
@@ -187,28 +188,48 @@ impl Worker {
         if nothing_in_hand(env, self.config.drain).await {
             return;
         }
-        for id in env.in_hand.ids() {
-            statements::cancel(&self.control, id, Reason::Shutdown).await;
+        let ids = env.in_hand.ids();
+        let cancelled = join_all(ids.into_iter().map(|id| statements::cancel(&env.control, id, Reason::Shutdown)));
+        if timeout(LAST_MOMENT, cancelled).await.is_err() {
+            tracing::warn!(worker = env.name, "the database does not answer; statements end with their connections");
         }
         if !nothing_in_hand(env, LAST_MOMENT).await {
             env.in_hand.give_all_up();
         }
         tracing::warn!(worker = env.name, "batches did not end in time and were cancelled; others will take them over");
     }
+}
 
-    /// Gives jobs that were fetched and not begun back to the queue.
-    async fn hand_over(&self, name: &str) {
-        let handed = async {
-            let mut connection = self.control.acquire().await?;
-            if store::queue::release_forgotten(&mut connection, name, &[], Duration::ZERO).await? > 0 {
-                store::queue::announce(&mut connection).await?;
-            }
-            store::queue::sign_off(&mut connection, name).await?;
-            Ok::<_, sqlx::Error>(())
-        };
-        if let Err(error) = handed.await {
-            tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
-        }
+/// Refuses a database that lacks migrations or takes no writes: our statements would fail on it, and users' runs with them.
+async fn find_migrated(control: &PgPool) -> Result<(), String> {
+    let asked = async {
+        let mut connection = control.acquire().await?;
+        Ok::<_, sqlx::Error>((migrate::pending(&mut connection).await?, database::takes_writes(&mut connection).await?))
+    };
+    match timeout(HANDS_OVER_WITHIN, asked).await {
+        Ok(Ok((0, true))) => Ok(()),
+        Ok(Ok((0, false))) => Err(TAKES_NO_WRITES.to_owned()),
+        Ok(Ok((lacking, _))) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_silence) => Err("the database does not answer".to_owned()),
+    }
+}
+
+/// Gives everything that the worker holds back to the queue.
+async fn hand_over(control: &PgPool, name: &str) {
+    let handed = async {
+        rescue::give_back(control, name).await?;
+        store::queue::sign_off(&mut *control.acquire().await?, name).await
+    };
+    if let Err(error) = handed.await {
+        tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
+    }
+}
+
+/// Waits until a statement of the queue does not come back.
+async fn stuck(watch: Watch) {
+    while !watch.is_stuck(QUEUE_IS_STUCK) {
+        sleep(Duration::from_secs(1)).await;
     }
 }
 

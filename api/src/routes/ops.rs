@@ -7,7 +7,7 @@ use salvo::{
     writing::{Json, Text},
 };
 use serde::Serialize;
-use vitrina_shared::{metrics, migrate};
+use vitrina_shared::{database, metrics, migrate};
 
 use crate::{
     app::App,
@@ -38,7 +38,7 @@ async fn health() -> Json<Healthy> {
     Json(Healthy { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// Ready: the database answers and has all migrations.
+/// Ready: the database answers, has all migrations and takes writes.
 #[endpoint(tags("service"), status_codes(200, 503))]
 async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     let app = App::of(depot)?;
@@ -46,6 +46,9 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     let pending = migrate::pending(&mut connection).await?;
     if pending > 0 {
         return Err(ApiError::NotMigrated(pending));
+    }
+    if !database::takes_writes(&mut connection).await? {
+        return Err(ApiError::ReadOnly);
     }
     Ok(Json(Healthy { status: "ready", version: env!("CARGO_PKG_VERSION") }))
 }

@@ -25,8 +25,8 @@ use crate::{
     },
 };
 
-/// How often a change without `If-Match` is tried anew when somebody else was faster.
-const CHANGE_ATTEMPTS: usize = 5;
+/// How often a change without `If-Match` is tried anew when a request to another process, or one with `If-Match`, was faster.
+const CHANGE_ATTEMPTS: usize = 20;
 
 /// Reads the pipeline that the path names.
 pub async fn find(app: &App, pipeline: &PipelineRef) -> ApiResult<Pipeline> {
@@ -101,8 +101,13 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let (pipeline, expected) = (input::pipeline(req), input::if_match(req)?);
     let patch: PipelinePatch = input::json(req, app.config.max_body_bytes).await?;
+    let found = find(&app, &pipeline).await?.id;
+    let _turn = match &expected {
+        Some(_) => None,
+        None => Some(app.changes.take(&found).await?),
+    };
     for _ in 0..CHANGE_ATTEMPTS {
-        let current = find(&app, &pipeline).await?;
+        let current = find(&app, &found.into()).await?;
         if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
             return Err(ConfigurationError::VersionChanged(current.version).into());
         }
@@ -122,7 +127,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
             Err(error) => return Err(error.into()),
         }
     }
-    Err(ApiError::Conflict("others change this pipeline all the time: try again".to_owned()))
+    Err(ApiError::TooMany("others change this pipeline all the time"))
 }
 
 /// Remove a pipeline with its runs and checkpoint. The log of its transitions stays.

@@ -270,3 +270,23 @@ async fn with_a_token_of_their_own_metrics_are_shown_to_its_bearer_only() {
     expect_problem(api.get("/pipelines").bearer_auth("prometheus-secret-1"), 401, "unauthorized").await;
     expect(api.get("/health"), StatusCode::OK).await;
 }
+
+#[tokio::test]
+async fn what_a_pipeline_will_read_again_is_seen() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    shows(&api, "vitrina_rereads{pipeline=\"genres\"}", 0.0).await;
+    sqlx::query(
+        "insert into etl.etl_rereads (pipeline_id, transaction, from_key)
+         select id, n || '/1', now() - n * interval '1 hour' from etl.etl_pipelines, generate_series(1, 2) n",
+    )
+    .execute(api.db.pool())
+    .await
+    .unwrap();
+    shows(&api, "vitrina_rereads{pipeline=\"genres\"}", 2.0).await;
+    let age = "vitrina_reread_age_seconds{pipeline=\"genres\"}";
+    eventually("two hours", async || {
+        scrape(&api).await.get(age).filter(|age| (7200.0..7300.0).contains(*age)).map(drop)
+    })
+    .await;
+}

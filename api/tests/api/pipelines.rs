@@ -1,6 +1,6 @@
 //! Creating, showing, listing, changing and removing pipelines, and what surrounds them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
@@ -289,6 +289,23 @@ async fn changes_at_once_are_all_made_one_after_the_other() {
         assert_eq!(pipeline[field], value);
     }
     assert_eq!(pipeline["version"], 4);
+}
+
+#[tokio::test]
+async fn no_change_without_if_match_is_refused_because_others_change_the_pipeline_too() {
+    // The machine may be busy: how long a change takes is not what is tried.
+    let api = Api::start_with(&[("VITRINA_REQUEST_TIMEOUT_SECONDS", "60")]).await;
+    api.create_genres("genres").await;
+    let query =
+        |n: i64| format!("select id as genre_id, name, description, modified from content.genre where {n} = {n}");
+    let requests = (1..=12).map(|n| {
+        let change = if n % 2 == 0 { json!({"batch_size": n}) } else { json!({"source_query": query(n)}) };
+        api.patch("/pipelines/genres").timeout(Duration::from_secs(60)).json(&change).send()
+    });
+    let answers = futures_util::future::join_all(requests).await;
+    let statuses: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().status().as_u16()).collect();
+    assert_eq!(statuses, vec![200; 12]);
+    assert_eq!(api.show("/pipelines/genres").await["version"], 13);
 }
 
 #[tokio::test]

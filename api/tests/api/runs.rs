@@ -262,7 +262,7 @@ async fn a_run_is_not_repeated_once_its_checkpoint_means_something_else() {
     api.create_genres("genres").await;
     let run = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
     api.simulate_worker("genres", "IDLE", "SUCCESS").await;
-    let change = json!({"incremental_key": "name"});
+    let change = json!({"incremental_key": "name", "options": {"key_order": "commit"}});
     expect(api.patch("/pipelines/genres").json(&change), StatusCode::OK).await;
     let problem = expect_problem(api.post(&format!("/runs/{run}/again")), 409, "illegal-state").await;
     assert!(problem["detail"].as_str().unwrap().contains("walked by `modified`, `genre_id`"), "{problem}");

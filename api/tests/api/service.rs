@@ -38,6 +38,27 @@ async fn a_database_without_all_migrations_is_not_ready() {
 }
 
 #[tokio::test]
+async fn a_database_that_takes_no_writes_is_read_and_said_to_be_so() {
+    let writable = Api::start().await;
+    writable.create_genres("genres").await;
+    let url = format!("{}?options=-c%20default_transaction_read_only%3Don", writable.db.url());
+    let api = Api::start_at(TestDatabase::create().await, &url, &[]).await;
+
+    assert_eq!(api.show("/pipelines/genres").await["name"], "genres");
+    let refused = [
+        api.raw(Method::GET, "/ready"),
+        api.post("/pipelines/genres/run"),
+        api.patch("/pipelines/genres").json(&json!({"batch_size": 5})),
+        api.post("/pipelines").json(&crate::support::genres("others")),
+    ];
+    for request in refused {
+        let problem = expect_problem(request, 503, "database-read-only").await;
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with("the database takes no writes: the server is a standby, or"), "{detail}");
+    }
+}
+
+#[tokio::test]
 async fn metrics_count_answers_by_route_and_never_by_id() {
     let api = Api::start().await;
     let id = api.create_genres("genres").await["id"].as_str().unwrap().to_owned();
@@ -297,4 +318,59 @@ async fn the_docs_page_needs_nothing_from_elsewhere() {
             assert_eq!(answer.status(), StatusCode::OK, "{asset}");
         }
     }
+}
+
+/// An API with all of its eight connections open, and idle.
+async fn with_open_connections() -> (Api, Proxy) {
+    let db = TestDatabase::create().await;
+    let server = db.url().split('@').nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let proxy = Proxy::start(server).await;
+    let url = db.url().replace(&server.to_string(), &proxy.addr().to_string());
+    let api = Api::start_at(db, &url, &[("VITRINA_REQUEST_TIMEOUT_SECONDS", "2")]).await;
+    let mut lock = api.db.admin().begin().await.unwrap();
+    sqlx::query("lock table etl.etl_pipelines in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let requests: Vec<_> = (0..8).map(|_| tokio::spawn(api.get("/pipelines").send())).collect();
+    eventually("eight requests that wait", async || {
+        let waiting: i64 = sqlx::query_scalar(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+        .fetch_one(api.db.admin())
+        .await
+        .unwrap();
+        (waiting == 8).then_some(())
+    })
+    .await;
+    lock.rollback().await.unwrap();
+    for request in requests {
+        request.await.unwrap().unwrap();
+    }
+    (api, proxy)
+}
+
+#[tokio::test]
+async fn an_api_whose_connections_fell_silent_needs_one_of_them_to_know_it() {
+    let (api, proxy) = with_open_connections().await;
+    proxy.freeze();
+    let mut failed = 0;
+    while !api.get("/pipelines").send().await.unwrap().status().is_success() {
+        failed += 1;
+        assert!(failed < 8, "each of the eight connections failed a request of its own");
+    }
+    assert!(failed <= 3, "{failed} requests failed");
+}
+
+#[tokio::test]
+async fn a_stream_of_events_goes_on_after_the_connections_fell_silent() {
+    let (api, proxy) = behind_a_proxy().await;
+    api.create_genres("genres").await;
+    let mut events = api.events("", None).await;
+    proxy.freeze();
+    let Ok(genres) = "genres".parse();
+    let cause = Cause { actor: "test", correlation_id: "test" };
+    lifecycle::request_run(api.db.pool(), &genres, None, cause).await.unwrap();
+    let (_, first) = events.transition().await;
+    assert_eq!(first["to"], "RUN_REQUESTED");
+    lifecycle::cancel(api.db.pool(), &genres, cause).await.unwrap();
+    let (_, second) = events.transition().await;
+    assert_eq!(second["to"], "IDLE");
 }

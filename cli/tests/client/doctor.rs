@@ -111,3 +111,17 @@ fn without_anything_it_says_what_to_start() {
         assert!(told.contains(part), "{part}: {told}");
     }
 }
+
+#[tokio::test]
+async fn a_server_that_takes_no_writes_is_found_and_not_migrated() {
+    let here = Deployment::api(&[]).await;
+    let read_only = |url: String| format!("{url}?options=-c%20default_transaction_read_only%3Don");
+    let (code, report) = doctor(&here, &[("DATABASE_URL", &read_only(here.db.url()))]);
+    assert_eq!(code, Some(1));
+    let server = finding(&report, "server");
+    assert_eq!(server["detail"], "it takes no writes: default_transaction_read_only is on", "{report}");
+    let output = here.vitrina(&["migrate"]).env("DATABASE_URL", read_only(here.db.owner_url())).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("error: the database takes no writes: the server is a standby, or"), "{said}");
+}

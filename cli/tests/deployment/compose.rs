@@ -138,10 +138,50 @@ fn every_service_has_a_limit_of_memory() {
     }
 }
 
+/// The places that a service mounts something at.
+fn mounted(service: &Value) -> Vec<String> {
+    let place = |volume: &Value| match volume.as_str() {
+        Some(short) => short.split(':').nth(1).unwrap().to_owned(),
+        None => volume["target"].as_str().unwrap().to_owned(),
+    };
+    service["volumes"].as_sequence().into_iter().flatten().map(place).collect()
+}
+
+/// For a place that an image declares and no service mounts, every new container gets a volume that nothing removes.
+#[test]
+fn no_service_leaves_a_volume_without_a_name_behind() {
+    let declared =
+        [("postgres:", "/var/lib/postgresql/data"), ("prom/", "/prometheus"), ("grafana/", "/var/lib/grafana")];
+    for (name, service) in services() {
+        let image = service["image"].as_str().unwrap();
+        for (_, place) in declared.iter().filter(|(prefix, _)| image.starts_with(prefix)) {
+            assert!(mounted(&service).iter().any(|found| found == place), "{name} mounts nothing at {place}");
+        }
+    }
+}
+
+/// A host whose hard limit is lower refuses the container, and `up --wait` ends all others with it.
+#[test]
+fn no_service_asks_for_more_than_a_host_may_allow() {
+    for (name, service) in services() {
+        assert!(service["ulimits"].is_null(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_special_on_one_machine_is_neither_committed_nor_built() {
+    for (file, line) in
+        [(".gitignore", "/docker-compose.override.y*ml"), (".dockerignore", "docker-compose.override.y*ml")]
+    {
+        assert!(text(file).lines().any(|found| found == line), "{file}");
+    }
+}
+
 #[test]
 fn what_is_mounted_from_the_repository_is_there() {
     for (name, service) in services() {
-        for volume in strings(&service["volumes"]) {
+        let short = service["volumes"].as_sequence().into_iter().flatten().filter_map(Value::as_str);
+        for volume in short {
             let source = volume.split(':').next().unwrap();
             if source.starts_with('.') {
                 assert!(root().join(source).exists(), "{name} mounts {source}");

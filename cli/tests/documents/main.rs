@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod follow;
+mod guarantees;
 mod links;
 mod markdown;
 mod mistakes;

@@ -7,6 +7,7 @@ use super::api::parse_addr;
 use super::elasticsearch::ElasticsearchConfig;
 use super::env::{Env, FromEnv};
 use super::metrics_token::MetricsToken;
+use crate::metrics::HISTOGRAM_PIPELINES;
 
 /// How long batches in hand may take to end when a worker stops, unless told otherwise.
 pub const DRAIN: Duration = Duration::from_secs(30);
@@ -21,6 +22,8 @@ pub struct WorkerConfig {
     pub metrics_addr: SocketAddr,
     /// What `/metrics` asks for, if anything: `VITRINA_METRICS_TOKEN`.
     pub metrics_token: Option<MetricsToken>,
+    /// How many pipelines have histograms of their own in `/metrics`: `VITRINA_METRICS_PIPELINES`.
+    pub histogram_pipelines: usize,
     /// How many batches run side by side: `VITRINA_CONCURRENCY`.
     pub concurrency: usize,
     /// The name in logs and in the list of workers; made up where `VITRINA_WORKER_NAME` is unset.
@@ -45,6 +48,7 @@ impl FromEnv for WorkerConfig {
         Some(Self {
             metrics_addr: metrics_addr.unwrap_or((Ipv4Addr::LOCALHOST, 9091).into()),
             metrics_token: MetricsToken::read(env),
+            histogram_pipelines: env.number("VITRINA_METRICS_PIPELINES", HISTOGRAM_PIPELINES, 0..=100_000),
             concurrency: env.number("VITRINA_CONCURRENCY", 4, 1..=256),
             name: env.parsed("VITRINA_WORKER_NAME", parse_name),
             poll: env.seconds("VITRINA_POLL_SECONDS", 30.0, 0.1..=3600.0),
@@ -74,6 +78,7 @@ mod tests {
     fn the_defaults_are_those_of_the_contract() {
         let worker: WorkerConfig = Env::from_pairs::<&str, &str>([]).read().expect("defaults");
         assert_eq!(worker.metrics_addr.to_string(), "127.0.0.1:9091");
+        assert_eq!(worker.histogram_pipelines, 100);
         assert_eq!(worker.concurrency, 4);
         assert_eq!(worker.name, None);
         assert_eq!(worker.poll, Duration::from_secs(30));
@@ -87,6 +92,7 @@ mod tests {
     fn every_wrong_variable_of_a_worker_is_named() {
         let pairs = [
             ("VITRINA_METRICS_ADDR", "9091"),
+            ("VITRINA_METRICS_PIPELINES", "all"),
             ("VITRINA_CONCURRENCY", "0"),
             ("VITRINA_WORKER_NAME", "a b"),
             ("VITRINA_POLL_SECONDS", "soon"),

@@ -206,9 +206,10 @@ fn blame(error: sqlx::Error, limits: &QueryLimits, locate: impl Fn(usize) -> Opt
 }
 
 /// Whether an SQLSTATE means that the query is wrong: anything but lost connections (08), conflicts (40), lack of resources
-/// (53), locks (55), shutdown (57), and failures of the server (58, XX).
+/// (53), locks (55), shutdown (57), failures of the server (58, XX), and a server that takes no writes (25006): describing makes a
+/// temporary view.
 fn is_about_the_query(code: &str) -> bool {
-    let troubles = ["08", "40", "53", "55", "57", "58", "XX"];
+    let troubles = ["08", "25006", "40", "53", "55", "57", "58", "XX"];
     !troubles.iter().any(|class| code.starts_with(class))
 }
 

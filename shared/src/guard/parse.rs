@@ -60,7 +60,7 @@ pub fn parse(sql: &str, schemas: &SourceSchemas) -> Result<SourceQuery, Refusal>
     let text = Text::new(&lexemes)?;
     let functions = functions::called(&lexemes, schemas)?;
     let attributes = functions::attributes(&lexemes);
-    with_a_large_stack(|| check_relations(&syntax_tree(&lexemes)?, schemas))?;
+    with_a_stack_of(STACK_BYTES, || check_relations(&syntax_tree(&lexemes)?, schemas))?;
     let padding = ["left", "right", "full", "rollup", "cube", "grouping"];
     let pads_with_nulls = lexemes.iter().any(|lexeme| padding.iter().any(|word| lexeme.is_word(word)));
     Ok(SourceQuery { text, pads_with_nulls, functions, attributes })
@@ -136,11 +136,11 @@ fn refuse_reserved(lexemes: &[Lexeme]) -> Result<(), Refusal> {
 }
 
 /// Runs the parser on a thread of its own: it recurses, and a stack that overflows would end the whole process.
-fn with_a_large_stack<T: Send>(read: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
+fn with_a_stack_of<T: Send>(bytes: usize, read: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read);
-        let result = thread.ok().and_then(|thread| thread.join().ok());
-        result.unwrap_or(Err(Refusal::TooComplex))
+        let thread = std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, read);
+        let thread = thread.map_err(|error| Refusal::NoMemory { reason: error.to_string() })?;
+        thread.join().unwrap_or(Err(Refusal::TooComplex))
     })
 }
 
@@ -183,5 +183,19 @@ fn unreadable(error: ParserError) -> Refusal {
     match error {
         ParserError::RecursionLimitExceeded => Refusal::TooComplex,
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => Refusal::Syntax { message },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{database, guard::GuardError};
+
+    #[test]
+    fn a_lack_of_memory_is_no_fault_of_the_query() {
+        let refusal = with_a_stack_of(usize::MAX / 2, || Ok(())).expect_err("no machine has that much");
+        assert!(matches!(refusal, Refusal::NoMemory { .. }), "{refusal}");
+        let GuardError::Database(error) = refusal.into() else { panic!("the query was refused") };
+        assert!(database::is_out_of_memory(&error) && !database::is_away(&error), "{error}");
     }
 }

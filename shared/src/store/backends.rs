@@ -19,11 +19,13 @@ pub enum Reason {
     Pause,
     /// Its worker stops.
     Shutdown,
+    /// Its worker died, or does not hear its answer.
+    Orphaned,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cancel, Self::Pause, Self::Shutdown];
+    pub const ALL: [Self; 4] = [Self::Cancel, Self::Pause, Self::Shutdown, Self::Orphaned];
 
     /// As metrics and logs say it.
     pub fn as_str(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Reason {
             Self::Cancel => "cancel",
             Self::Pause => "pause",
             Self::Shutdown => "shutdown",
+            Self::Orphaned => "orphaned",
         }
     }
 }
@@ -62,6 +65,49 @@ pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64
     .fetch_one(connection)
     .await?;
     Ok(cancelled.unsigned_abs())
+}
+
+/// Ends the sessions of runs or reports, whatever they do, and rolls back what they did. Returns how many there were.
+///
+/// For sessions that nobody waits for any more: their worker died, or their connection fell silent.
+pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<u64> {
+    let names: Vec<String> = ids.iter().map(|id| format!("vitrina-worker {id}")).collect();
+    let terminated = sqlx::query_scalar!(
+        r#"
+        select count(*) filter (where pg_terminate_backend(a.pid)) as "terminated!"
+        from pg_stat_activity a
+        where a.datname = current_database() and a.usename = session_user
+          and a.application_name = any($1) and a.pid <> pg_backend_pid()
+        "#,
+        &names,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(terminated.unsigned_abs())
+}
+
+/// Those of the given runs and reports that the server is at work on, or was within the time that is `recent`. A session that
+/// waits for its client is not at work.
+pub async fn working(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        r#"
+        select held.id as "id!"
+        from unnest($1::uuid[]) as held (id)
+        where exists (
+            select
+            from pg_stat_activity a
+            where a.datname = current_database() and a.usename = session_user
+              and a.application_name = 'vitrina-worker ' || held.id
+              and a.pid <> pg_backend_pid()
+              and (a.state = 'active' and a.wait_event_type is distinct from 'Client'
+                   or a.state_change between clock_timestamp() - $2::interval and clock_timestamp())
+        )
+        "#,
+        ids,
+        interval(recent),
+    )
+    .fetch_all(connection)
+    .await
 }
 
 /// Those of the given runs and reports that need no statement any more, and why: they have ended or are gone, or their

@@ -1,10 +1,17 @@
 //! `apalis.jobs`, as far as we finish, return and rescue jobs ourselves.
 
+mod holding;
+mod tidy;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+pub use self::{
+    holding::{Beat, HeldJob, Holder, Report, beat, holders, lock_held, return_held, sign_off},
+    tidy::{advance, kill_exhausted, kill_foreign, kill_unwanted},
+};
 use super::interval;
 
 /// The channel on which the queue announces new jobs; we announce returned ones on it too.
@@ -66,104 +73,6 @@ pub async fn put_back(
     Ok(returned.rows_affected() == 1)
 }
 
-/// Marks the worker alive.
-pub async fn heartbeat(connection: &mut PgConnection, worker: &str) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update apalis.workers set last_seen = now(), started_at = coalesce(started_at, now()) where id = $1",
-        worker,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Marks the worker gone: it is listed no more, and whatever it still holds is rescued at once.
-pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Result<()> {
-    sqlx::query!("update apalis.workers set last_seen = 'epoch' where id = $1", worker).execute(connection).await?;
-    Ok(())
-}
-
-/// Returns the jobs of workers that have been silent for `dead_after` to the queue. Returns how many.
-pub async fn rescue(connection: &mut PgConnection, queue: &str, dead_after: Duration) -> sqlx::Result<u64> {
-    let rescued = sqlx::query_scalar!(
-        r#"
-        with orphan as (
-            select j.id
-            from apalis.jobs j
-            join apalis.workers w on w.id = j.lock_by
-            where j.job_type = $1 and j.status in ('Queued', 'Running') and w.last_seen < now() - $2::interval
-            for update of j skip locked
-        ),
-        rescued as (
-            update apalis.jobs j
-            set status = 'Pending', lock_by = null, lock_at = null, attempts = j.attempts + 1,
-                run_at = now() - interval '1 second'
-            from orphan
-            where j.id = orphan.id
-            returning j.id
-        )
-        select count(*) as "rescued!" from rescued
-        "#,
-        queue,
-        interval(dead_after),
-    )
-    .fetch_one(connection)
-    .await?;
-    Ok(u64::try_from(rescued).unwrap_or_default())
-}
-
-/// Returns jobs that `worker` holds for at least `idle` although it works on none of them but `working`. Returns how many.
-pub async fn release_forgotten(
-    connection: &mut PgConnection,
-    worker: &str,
-    working: &[String],
-    idle: Duration,
-) -> sqlx::Result<u64> {
-    let released = sqlx::query!(
-        r#"
-        update apalis.jobs
-        set status = 'Pending', lock_by = null, lock_at = null, run_at = now() - interval '1 second'
-        where lock_by = $1 and status in ('Queued', 'Running') and not id = any($2) and lock_at < now() - $3::interval
-        "#,
-        worker,
-        working,
-        interval(idle),
-    )
-    .execute(connection)
-    .await?;
-    Ok(released.rows_affected())
-}
-
-/// Jobs that came back too often: whatever worker took them died. Taken out of the queue and returned.
-pub async fn kill_exhausted(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Vec<u8>>> {
-    sqlx::query_scalar!(
-        r#"
-        update apalis.jobs
-        set status = 'Killed', done_at = now(), last_result = '{"Err": "every worker that took it died"}'
-        where job_type = $1 and status = 'Pending' and attempts >= max_attempts
-        returning job
-        "#,
-        queue,
-    )
-    .fetch_all(connection)
-    .await
-}
-
-/// Takes jobs out of the queue whose id is none of ours: reading one would end every worker. Returns how many.
-pub async fn kill_foreign(connection: &mut PgConnection, queue: &str) -> sqlx::Result<u64> {
-    let killed = sqlx::query!(
-        r#"
-        update apalis.jobs
-        set status = 'Killed', done_at = now(), last_result = '{"Err": "its id is not a ULID"}'
-        where job_type = $1 and status = 'Pending' and id !~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$'
-        "#,
-        queue,
-    )
-    .execute(connection)
-    .await?;
-    Ok(killed.rows_affected())
-}
-
 /// Wakes every worker.
 pub async fn announce(connection: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query!("select pg_notify($1, '')", JOBS_CHANNEL).execute(connection).await?;
@@ -172,17 +81,34 @@ pub async fn announce(connection: &mut PgConnection) -> sqlx::Result<()> {
 
 /// How long until the next waiting job is due; `None` if none waits for its time.
 pub async fn next_due(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Option<Duration>> {
+    let due = next_due_at(connection, queue).await?;
+    Ok(due.map(|(due, now)| (due - now).to_std().unwrap_or_default()))
+}
+
+/// When the next waiting job is due, and what time it is. All jobs have the same priority, so the queue's index has it first.
+async fn next_due_at(
+    connection: &mut PgConnection,
+    queue: &str,
+) -> sqlx::Result<Option<(DateTime<Utc>, DateTime<Utc>)>> {
     let row = sqlx::query!(
         r#"
-        select min(run_at) as due, clock_timestamp() as "now!: DateTime<Utc>"
+        select run_at, clock_timestamp() as "now!: DateTime<Utc>"
         from apalis.jobs
-        where job_type = $1 and status = 'Pending'
+        where job_type = $1 and status = 'Pending' and priority = 0
+        order by run_at
+        limit 1
         "#,
         queue,
     )
-    .fetch_one(connection)
+    .fetch_optional(connection)
     .await?;
-    Ok(row.due.map(|due| (due - row.now).to_std().unwrap_or_default()))
+    Ok(row.map(|row| (row.run_at, row.now)))
+}
+
+/// For how many seconds the job that waits longest has been due, less than 0 where it is not due yet; `None` if none waits.
+pub async fn waiting_for(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Option<f64>> {
+    let due = next_due_at(connection, queue).await?;
+    Ok(due.map(|(due, now)| (now - due).as_seconds_f64()))
 }
 
 /// Removes jobs that ended more than `keep` ago, and workers that have been silent as long. Returns how many jobs.

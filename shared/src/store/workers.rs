@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-/// A worker that reported within the last minute.
+/// A worker that reported within the last minute. One that did so in the future is gone: the clock was set back.
 #[derive(Debug)]
 pub struct Worker {
     /// Unique name.
@@ -25,7 +25,7 @@ pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Ve
                (select count(*) from apalis.jobs j
                 where j.lock_by = w.id and j.status in ('Queued', 'Running')) as "jobs!"
         from apalis.workers w
-        where w.worker_type = $1 and w.last_seen > now() - interval '1 minute'
+        where w.worker_type = $1 and w.last_seen between now() - interval '1 minute' and now() + interval '1 minute'
         order by w.id
         "#,
         queue,
@@ -40,7 +40,7 @@ pub async fn count(connection: &mut PgConnection, queue: &str) -> sqlx::Result<i
         r#"
         select count(*) as "workers!"
         from apalis.workers
-        where worker_type = $1 and last_seen > now() - interval '1 minute'
+        where worker_type = $1 and last_seen between now() - interval '1 minute' and now() + interval '1 minute'
         "#,
         queue,
     )

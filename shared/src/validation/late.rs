@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What to say of a key that nothing is known about.
-const SAY_SO: &str = "if rows become visible in the order of this key, set options.key_order to `commit`; otherwise walk by \
+const SAY_SO: &str = "If rows become visible in the order of this key, set options.key_order to `commit`; otherwise walk by \
                       a timestamptz that is set to now() with every change, or use mode `full`";
 
 /// What keeps an incremental pipeline from finding all rows that become visible late.

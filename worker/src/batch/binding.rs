@@ -3,7 +3,7 @@
 //! worker may be sent to another cluster. Then the checkpoint says nothing about what is there now, and the run begins at
 //! the first row.
 
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use vitrina_shared::store::runs::{self, OpenRun};
 
 use crate::{error::BatchError, sink::elasticsearch::IndexSink};
@@ -18,13 +18,17 @@ pub(super) struct Binding {
 }
 
 /// Prepares the index of a run. One that goes on must find the index that it began with.
-pub(super) async fn bind(db: &PgPool, index: &IndexSink, run: &OpenRun) -> Result<Binding, BatchError> {
+pub(super) async fn bind(
+    connection: &mut PgConnection,
+    index: &IndexSink,
+    run: &OpenRun,
+) -> Result<Binding, BatchError> {
     let target_id = index.prepare(run.target_id.as_deref()).await?;
     let continues = run.started_at.is_none() && run.checkpoint_from.is_some() && !index.rebuilds();
     let reason = match continues {
         false => None,
         true if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
-        true => is_emptied(db, index, run).await?.then_some("the index was emptied"),
+        true => is_emptied(connection, index, run).await?.then_some("the index was emptied"),
     };
     if let Some(reason) = reason {
         let (target, of) = (target_id.as_str(), run.checkpoint_of.as_deref());
@@ -34,6 +38,6 @@ pub(super) async fn bind(db: &PgPool, index: &IndexSink, run: &OpenRun) -> Resul
 }
 
 /// Whether documents that were delivered are all gone. Where every row was refused, there were none.
-async fn is_emptied(db: &PgPool, index: &IndexSink, run: &OpenRun) -> Result<bool, BatchError> {
-    Ok(index.is_empty().await? && runs::has_delivered(&mut *db.acquire().await?, run.pipeline_id).await?)
+async fn is_emptied(connection: &mut PgConnection, index: &IndexSink, run: &OpenRun) -> Result<bool, BatchError> {
+    Ok(index.is_empty().await? && runs::has_delivered(connection, run.pipeline_id).await?)
 }

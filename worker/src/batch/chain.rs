@@ -29,6 +29,7 @@ use super::{
 use crate::{
     environment::Environment,
     error::{BatchError, is_row_error},
+    in_hand::Waiting,
 };
 
 /// How often a chain tells of its progress.
@@ -39,8 +40,8 @@ const STREAK: Duration = Duration::from_secs(1);
 /// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
     let opened = Instant::now();
-    let (plan, fresh) = match open(env, job).await? {
-        Opened::Go { plan, fresh } => (plan, fresh),
+    let (plan, fresh, mut connection) = match open(env, job).await? {
+        Opened::Go { plan, fresh, session } => (plan, fresh, session),
         Opened::Done(step) => return Ok(step),
     };
     tracing::Span::current().record("pipeline", &plan.pipeline);
@@ -48,14 +49,16 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     observe_phase(&plan, "open", opened.elapsed());
     let mut begun = Instant::now();
     let mut told = begun;
-    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
+    let waits = env.in_hand.waits(job.batch.run_id.0);
+    let waiting = waits.begin();
     if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
         // Whoever wrote the last batch died before it could end the run.
-        drop(connection);
-        return close::close(env, job, &plan, true).await;
+        return close::close(env, connection, job, &plan, true).await;
     }
+    drop(waiting);
     let mut ahead = Ahead::default();
     loop {
+        let waiting = waits.begin();
         if begun.elapsed() >= STREAK && !somebody_waits(&mut connection).await {
             begun = Instant::now();
         }
@@ -75,26 +78,32 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         };
         let start = Instant::now();
         // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
-        env.take_up(&next_job);
+        let expected = env.expect(&next_job);
         // Whoever lets go of this job meanwhile lets go of the statement too.
         connection.may_not_end();
-        let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead).await;
+        let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead, waiting).await;
         connection.has_ended();
-        let Streamed { outcome, rejected } = streamed.inspect_err(|_| env.put_down(&next_job))?;
+        let Streamed { outcome, rejected } = streamed?;
         record(&plan, job, &outcome, rejected, start.elapsed());
-        env.put_down(if outcome.goes_on { &job.id } else { &next_job });
+        if outcome.goes_on {
+            // From here on the next job is the one that is held, whatever happens.
+            expected.came();
+            env.put_down(&job.id);
+            job.id = next_job;
+            job.batch.batch += 1;
+            job.batch.after = outcome.last.clone();
+            job.batch.attempt = 0;
+        } else {
+            drop(expected);
+        }
         if told.elapsed() > TELL_EVERY {
             told = Instant::now();
+            let _waiting = waits.begin();
             tell(&mut connection, &plan, job, &outcome).await;
         }
         if !outcome.goes_on {
-            drop(connection);
-            return close::close(env, job, &plan, outcome.rows_read > 0).await;
+            return close::close(env, connection, job, &plan, outcome.rows_read > 0).await;
         }
-        job.id = next_job;
-        job.batch.batch += 1;
-        job.batch.after = outcome.last;
-        job.batch.attempt = 0;
         if !keep {
             return Ok(Step::GoesOn);
         }
@@ -114,16 +123,17 @@ async fn execute_one(
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
+    waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
     let careful = match &plan.route {
-        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call, ahead).await,
+        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call, ahead, waiting).await,
         Route::Pushdown { careful, .. } => careful.as_ref(),
     };
     match (runs::execute_batch(connection, call).await, careful) {
         (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
         (Err(error), Some(stream)) if is_row_error(&error) => {
             tracing::warn!(batch = call.number, error = %without_values(&error.to_string()), "a row was refused: the page is written row by row where needed");
-            stream::execute(env, connection, stream, job, call, ahead).await
+            stream::execute(env, connection, stream, job, call, ahead, waiting).await
         }
         (Err(error), _) => Err(error.into()),
     }
@@ -139,13 +149,14 @@ fn announce_series(pipeline: &str) {
 
 /// Notes how long a part of the work took: `open`, `page` or `close`.
 pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
-    ::metrics::histogram!(BATCH_PHASE, "pipeline" => plan.pipeline.clone(), "phase" => phase)
-        .record(took.as_secs_f64());
+    let pipeline = metrics::histogram_label(&plan.pipeline);
+    ::metrics::histogram!(BATCH_PHASE, "pipeline" => pipeline, "phase" => phase).record(took.as_secs_f64());
 }
 
 /// Notes how a batch went. Its rows are counted by the batch itself, on its run: a count kept here would die with us.
 fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, took: Duration) {
-    ::metrics::histogram!(BATCH_DURATION, "pipeline" => plan.pipeline.clone()).record(took.as_secs_f64());
+    let pipeline = metrics::histogram_label(&plan.pipeline);
+    ::metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline).record(took.as_secs_f64());
     observe_phase(plan, "page", took);
     tracing::info!(
         job_id = job.id,

@@ -10,17 +10,31 @@ use vitrina_shared::{
 };
 
 use super::{
+    advice,
     chain::observe_phase,
     plan::Plan,
     pushdown::{Completion, Page},
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{environment::Environment, error::BatchError, session::Session, sink::elasticsearch::IndexSink};
 
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
-pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: bool) -> Result<Step, BatchError> {
+pub(super) async fn close(
+    env: &Environment,
+    mut connection: Session,
+    job: &HeldJob,
+    plan: &Plan,
+    wrote: bool,
+) -> Result<Step, BatchError> {
     let begun = Instant::now();
-    let mut connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    let dropped = take_over(&mut connection, job, plan).await?;
+    let waiting = env.in_hand.waits(job.batch.run_id.0).begin();
+    let mut dropped = 0;
+    if let Some((index, rows)) = to_take_over(&mut connection, job, plan).await? {
+        // Now Elasticsearch is waited for.
+        drop(waiting);
+        let refuse = |removed, of| refusal(plan, removed, of);
+        dropped = index.finish(rows, refuse).await?.cast_signed();
+    }
+    let _waiting = env.in_hand.waits(job.batch.run_id.0).begin();
     if wrote {
         store::flush(&mut connection).await?;
     }
@@ -29,7 +43,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     {
         observe_phase(plan, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
-        summarize(sum);
+        advice::summarize(&mut connection, job, plan, sum).await;
         return Ok(Step::Finished);
     }
     let mut tx = connection.begin_named("begin").await?;
@@ -72,7 +86,7 @@ pub(super) async fn close(env: &Environment, job: &HeldJob, plan: &Plan, wrote: 
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {
-            summarize(sum);
+            advice::summarize(&mut connection, job, plan, sum).await;
         }
     }
     Ok(step)
@@ -91,16 +105,17 @@ async fn end_at_once(
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat. Returns
-/// by how many documents it is smaller.
-async fn take_over(connection: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<i64, BatchError> {
-    let Some(index) = plan.index() else { return Ok(0) };
+/// it with the number of its rows.
+async fn to_take_over<'p>(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    plan: &'p Plan,
+) -> Result<Option<(&'p IndexSink, u64)>, BatchError> {
+    let Some(index) = plan.index() else { return Ok(None) };
     let run = runs::find(connection, job.batch.run_id).await?;
-    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(0) };
-    if !runs::is_walked(connection, run.id).await? {
-        return Ok(0);
-    }
-    let refuse = |removed, of| refusal(plan, removed, of);
-    Ok(index.finish(run.rows_written.unsigned_abs(), refuse).await?.cast_signed())
+    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(None) };
+    let walked = runs::is_walked(connection, run.id).await?;
+    Ok(walked.then_some((index, run.rows_written.unsigned_abs())))
 }
 
 /// What a run did to its target besides its pages.
@@ -172,32 +187,4 @@ async fn remove(tx: &mut PgConnection, plan: &Plan, delete: &str) -> Result<i64,
 
 fn refusal(plan: &Plan, removed: u64, of: u64) -> Option<String> {
     removal::refusal(plan.max_removed, removed, of, &plan.target, &plan.pipeline)
-}
-
-/// One line at the end of every run, with advice where there is any.
-fn summarize(sum: runs::Sum) {
-    let runs::Sum { rows_read, rows_written, batches, attempts, seconds } = sum;
-    tracing::info!(
-        rows_read,
-        rows_written,
-        batches,
-        attempts,
-        duration_ms = seconds * 1000.0,
-        rows_per_second = if seconds > 0.0 { rows_read as f64 / seconds } else { 0.0 },
-        advice = advice(sum),
-        "run finished",
-    );
-}
-
-fn advice(sum: runs::Sum) -> Option<&'static str> {
-    let per_batch = sum.seconds / sum.batches.max(1) as f64;
-    if sum.batches > 100 && per_batch < 0.02 {
-        Some("batches are very short: a larger batch_size would be faster")
-    } else if per_batch > 1.0 {
-        Some("batches take over a second: a smaller batch_size would pause and recover sooner")
-    } else if sum.attempts > 0 {
-        Some("some attempts failed: see etl_runs.error for the last one")
-    } else {
-        None
-    }
 }

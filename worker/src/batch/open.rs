@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::Acquire;
+use sqlx::Connection;
 use vitrina_shared::{
     domain::RunStatus,
     lifecycle::execution::{self, HeldJob, Step},
@@ -14,7 +14,7 @@ use super::{
     plan::{Plan, Reviewed},
     start,
 };
-use crate::{environment::Environment, error::BatchError};
+use crate::{environment::Environment, error::BatchError, session::Session};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -24,6 +24,9 @@ pub(super) enum Opened {
         plan: Arc<Plan>,
         /// Whether none has been executed yet.
         fresh: bool,
+        /// What they are executed over. One session for all of a job: another one would cost a round trip for the question
+        /// whether it is still there, and where that is far, a new connection.
+        session: Session,
     },
     /// There is nothing to execute.
     Done(Step),
@@ -31,11 +34,12 @@ pub(super) enum Opened {
 
 /// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
 pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
-    let mut connection = env.db.acquire().await?;
-    let Some(mut run) = runs::open(&mut connection, job.batch.run_id).await? else {
+    let waits = env.in_hand.waits(job.batch.run_id.0);
+    let waiting = waits.begin();
+    let mut session = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
+    let Some(mut run) = runs::open(&mut session, job.batch.run_id).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
-    drop(connection);
     let inputs = &run.inputs;
 
     let plan = match env.plan(run.id) {
@@ -44,7 +48,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
             let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&env.db, &env.describing, inputs, &env.schemas).await?;
+                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
@@ -54,27 +58,31 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
             plan
         }
     };
+    drop(waiting);
     let binding = match plan.index() {
-        Some(index) => Some(binding::bind(&env.db, index, &run).await?),
+        Some(index) => Some(binding::bind(&mut session, index, &run).await?),
         None => None,
     };
     run.checkpoint_from = run.checkpoint_from.filter(|_| !binding.as_ref().is_some_and(|binding| binding.anew));
+    let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&env.sessions(&env.db, run.id.0), &env.clock, &run, &plan).await?,
+        (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
     if let Some(binding) = binding {
         (start.target_id, start.anew) = (Some(binding.target_id), binding.anew);
     }
-    let mut connection = env.db.acquire().await?;
-    let step = if execution::begin_at_once(&mut connection, job, &run, &start).await? {
+    let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
     } else {
-        let mut tx = connection.begin().await?;
+        let mut tx = session.begin().await?;
         let step = execution::begin(&mut tx, job, &start).await?;
         tx.commit().await?;
         step
     };
-    Ok(if step == Step::GoesOn { Opened::Go { plan, fresh: run.started_at.is_none() } } else { Opened::Done(step) })
+    if step != Step::GoesOn {
+        return Ok(Opened::Done(step));
+    }
+    Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
+use sqlx::PgConnection;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 use vitrina_shared::{
@@ -112,6 +112,8 @@ pub struct Plan {
     pub unreachable: Option<String>,
     /// The query alone, for the planner's estimate.
     pub estimate: String,
+    /// The select of a page, for the planner's estimate.
+    pub page_query: String,
 }
 
 /// How a full run of an incremental pipeline finds the checkpoint that it leaves: the incremental runs that follow must read
@@ -159,19 +161,18 @@ enum Destination {
 impl Reviewed {
     /// Checks the inputs against the source and the target as they are now.
     pub async fn look(
-        db: &PgPool,
+        mut connection: &mut PgConnection,
         describing: &Describing,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
     ) -> Result<Self, BatchError> {
-        let review = validation::review(db, describing, inputs, schemas).await?;
+        let review = validation::review_over(connection, describing, inputs, schemas).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
             return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
-        let mut connection = db.acquire().await?;
         let entry = targets::find(&mut connection, name).await?;
         let (Ok(target), Some(entry)) = (name.parse(), entry) else {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
@@ -278,6 +279,7 @@ impl Plan {
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
+            page_query: page.rows(),
             walk,
             bound,
         })

@@ -35,6 +35,7 @@ async fn read(sessions: Sessions, query: PageQuery, blocks: mpsc::Sender<Block>)
 
 /// Passes blocks on as they fill. The last one comes back after the connection was given back.
 async fn read_all_but_the_last(sessions: &Sessions, query: &PageQuery, blocks: &mpsc::Sender<Block>) -> Block {
+    let mut waiting = sessions.wait();
     let mut session = sessions.acquire().await?;
     // Whoever wants no more rows does not wait for the rest of the page.
     session.may_not_end();
@@ -47,13 +48,17 @@ async fn read_all_but_the_last(sessions: &Sessions, query: &PageQuery, blocks: &
             block.push(item);
             if bytes >= BLOCK_BYTES {
                 bytes = 0;
+                // Now others are waited for.
+                drop(waiting);
                 if blocks.send(Ok(std::mem::take(&mut block))).await.is_err() {
                     return Ok(Vec::new());
                 }
+                waiting = sessions.wait();
             }
         }
     }
     snapshot.rollback().await?;
     session.has_ended();
+    drop(waiting);
     Ok(block)
 }

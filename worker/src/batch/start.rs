@@ -22,7 +22,6 @@ use super::{
 use crate::{
     clock::{self, DatabaseClock},
     error::BatchError,
-    session::Sessions,
 };
 
 /// How long a worker waits for writers before it gives the job back.
@@ -33,12 +32,11 @@ const MICROSECOND: TimeDelta = TimeDelta::microseconds(1);
 
 /// Decides from where to where a run reads.
 pub(super) async fn find(
-    sessions: &Sessions,
+    mut connection: &mut PgConnection,
     clock: &DatabaseClock,
     run: &OpenRun,
     plan: &Plan,
 ) -> Result<Start, BatchError> {
-    let mut connection = sessions.acquire().await?;
     refuse_unreachable_rows(&mut connection, run.id, plan).await?;
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
         swaps::create(&mut connection, gathering).await?;

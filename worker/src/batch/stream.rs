@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{ErrorClass, Position, transform::Transform},
@@ -23,6 +24,7 @@ use super::{
 use crate::{
     environment::Environment,
     error::BatchError,
+    in_hand::Waiting,
     sink::{
         Rejected,
         elasticsearch::{IndexSink, PageWritten, overtaken},
@@ -74,6 +76,7 @@ pub(super) async fn execute(
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
+    waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
     let numbered = matches!(stream.sink, Sink::Index(_));
     let page =
@@ -82,8 +85,12 @@ pub(super) async fn execute(
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let batch = Batch { stream, call, page, allowed, origin };
     match &stream.sink {
-        Sink::Postgres(merge) => batch.write_mart(env, connection, merge).await,
-        Sink::Index(index) => batch.write_index(env, connection, index, ahead).await,
+        Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
+        Sink::Index(index) => {
+            // What follows waits for Elasticsearch.
+            drop(waiting);
+            batch.write_index(env, connection, index, ahead).await
+        }
     }
 }
 
@@ -106,6 +113,7 @@ impl Batch<'_> {
         env: &Environment,
         connection: &mut PgConnection,
         merge: &Merge,
+        waiting: &Waiting,
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
@@ -115,6 +123,8 @@ impl Batch<'_> {
         let query = self.query(self.page.after.clone());
         let places = {
             let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
+            // Rows may take the worker longer than the server.
+            let rows = rows.inspect(|_| waiting.heard());
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
@@ -164,6 +174,7 @@ impl Batch<'_> {
             return Err(overtaken(connection, version).await?);
         }
         self.refuse_too_many(&rejected)?;
+        let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
         let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;

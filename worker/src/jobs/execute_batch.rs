@@ -3,6 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
+use sqlx::PgPool;
+use tokio::time::timeout;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
     domain::{ErrorClass, error_class::without_values},
@@ -12,18 +14,25 @@ use vitrina_shared::{
         execution::{self, HeldJob, Step},
     },
     metrics::{FENCED, RETRIES},
-    store::{queue, runs},
+    store::{
+        backends::{self, Reason},
+        queue, runs,
+    },
 };
 
-use super::{observe_wakeup, wait_for_database};
+use super::{ANSWERS_WITHIN, attribute, give_back_when_possible, observe_wakeup, wait_for_database};
 use crate::{
     batch,
     environment::Environment,
     error::{BatchError, Verdict},
+    maintenance::statements,
 };
 
 /// Why a batch ended whose statement did not.
 const GIVEN_UP: &str = "the statement did not end after it was cancelled; its connection was left to the server";
+
+/// How long a batch waits for a statement that was ended.
+const ORPHAN_ENDS: Duration = Duration::from_secs(1);
 
 /// Executes a batch and those that follow it in this worker's hands.
 pub(super) async fn run(env: Arc<Environment>, id: String, batch: BatchJob) {
@@ -52,19 +61,23 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
         let held = env.in_hand.take_up(job.batch.run_id.0);
         let outcome = tokio::select! {
             outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind() => outcome,
-            () = held.given_up() => Ok(Err(BatchError::Interrupted(GIVEN_UP.to_owned()))),
+            silent = held.given_up() => Ok(Err(given_up(silent))),
         };
         drop(held);
         let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the batch panicked; the log has the place")));
         match outcome {
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
             Ok(Step::Dropped) => forget(env, &job).await,
-            Err(error) => settle(env, &job, &error).await,
+            Err(error) => settle_in_time(env, &job, &attribute(env, error).await).await,
         }
     }
     .instrument(span)
     .await;
     job.id
+}
+
+fn given_up(silent: bool) -> BatchError {
+    if silent { BatchError::Silent } else { BatchError::Interrupted(GIVEN_UP.to_owned()) }
 }
 
 /// The run was ended before the job was taken up. Left alone, the job would come back again and again.
@@ -74,25 +87,51 @@ async fn forget(env: &Environment, job: &HeldJob) {
     }
 }
 
+/// Does what the error asks for. A database that does not answer to that keeps no slot.
+async fn settle_in_time(env: &Environment, job: &HeldJob, error: &BatchError) {
+    if let BatchError::Away(_) = error {
+        report(job, error, &Verdict::WaitForDatabase);
+        give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
+        return wait_for_database(env).await;
+    }
+    if timeout(ANSWERS_WITHIN, settle(env, job, error)).await.is_err() {
+        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled: no answer; maintenance will release it");
+    }
+}
+
 /// Does what the error asks for. If even that fails, the job stays ours and is released by maintenance.
 async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
     if matches!(error, BatchError::Interrupted(_)) && is_settled(env, job, error).await {
         return;
     }
-    let verdict = error.verdict(job.batch.attempt);
+    let orphaned = matches!(error, BatchError::Locked(_)) && waits_for_an_orphan(env, job).await;
+    let verdict = if orphaned { Verdict::Later(ORPHAN_ENDS) } else { error.verdict(job.batch.attempt) };
     report(job, error, &verdict);
     let result = match verdict {
         Verdict::Drop => drop_job(env, job).await,
-        Verdict::WaitForDatabase => {
-            wait_for_database(env).await;
-            give_back(env, job, Duration::ZERO).await
-        }
-        Verdict::Later(delay) => give_back(env, job, delay).await,
+        Verdict::WaitForDatabase => give_back(env, &env.db, job, Duration::ZERO).await,
+        Verdict::Later(delay) => give_back(env, &env.db, job, delay).await,
         Verdict::Retry(delay, class) => retry(env, job, delay, class, error).await,
         Verdict::GiveUp(class) => fail(env, job, class, error).await,
     };
     if let Err(error) = result {
         tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
+    }
+}
+
+/// Whether the lock that a batch did not get is held for its own run: by the statement of a worker that is gone, which the
+/// server goes on with. It is ended, and the batch waits for that. No attempt of it has failed.
+async fn waits_for_an_orphan(env: &Environment, job: &HeldJob) -> bool {
+    let ended = async { backends::terminate(&mut *env.db.acquire().await?, &[job.batch.run_id.0]).await };
+    match ended.await {
+        Ok(sessions) => {
+            statements::note(job.batch.run_id.0, Reason::Orphaned, sessions);
+            sessions > 0
+        }
+        Err(error) => {
+            tracing::debug!(job_id = job.id, error = %error, "orphaned statements could not be looked for");
+            false
+        }
     }
 }
 
@@ -151,8 +190,8 @@ async fn drop_job(env: &Environment, job: &HeldJob) -> Result<(), LifecycleError
     Ok(())
 }
 
-async fn give_back(env: &Environment, job: &HeldJob, delay: Duration) -> Result<(), LifecycleError> {
-    let mut tx = env.db.begin().await?;
+async fn give_back(env: &Environment, db: &PgPool, job: &HeldJob, delay: Duration) -> Result<(), LifecycleError> {
+    let mut tx = db.begin().await?;
     execution::give_back(&mut tx, job, delay).await?;
     tx.commit().await?;
     env.wake_after(delay);

@@ -3,6 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration, time::Instant};
 
 use futures_util::FutureExt;
+use sqlx::PgPool;
+use tokio::time::timeout;
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
     domain::error_class::without_values,
@@ -12,7 +14,7 @@ use vitrina_shared::{
     store::{backends::Reason, queue},
 };
 
-use super::{observe_wakeup, wait_for_database};
+use super::{ANSWERS_WITHIN, attribute, give_back_when_possible, observe_wakeup, wait_for_database};
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
@@ -54,7 +56,7 @@ pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
 async fn make(env: &Environment, job: &HeldReport) {
     let Some(_slot) = env.report_slots.take(job.job.kind) else {
         // Another worker may have room.
-        return settled(job, give_back(env, job, SLOT_AGAIN).await);
+        return settled(job, give_back(env, &env.reports, job, SLOT_AGAIN).await);
     };
     observe_wakeup(job.job.queued_us, job.job.attempt);
     let begun = Instant::now();
@@ -63,7 +65,7 @@ async fn make(env: &Environment, job: &HeldReport) {
         outcome = AssertUnwindSafe(report::make(env, job)).catch_unwind() => outcome,
         // Left where it is: whoever ends the worker gives all such jobs back at once.
         () = stopped(env, &held) => return statements::cancel(&env.reports, job.job.report_id.0, Reason::Shutdown).await,
-        () = held.given_up() => Ok(Err(BatchError::RunEnded(GIVEN_UP.to_owned()))),
+        silent = held.given_up() => Ok(Err(given_up(silent))),
     };
     drop(held);
     let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the report panicked; the log has the place")));
@@ -74,8 +76,12 @@ async fn make(env: &Environment, job: &HeldReport) {
             metrics::histogram!(REPORT_DURATION, "kind" => job.job.kind.as_str()).record(took.as_secs_f64());
             tracing::info!(duration_ms = took.as_secs_f64() * 1000.0, "report made");
         }
-        Err(error) => settle(env, job, &error).await,
+        Err(error) => settle_in_time(env, job, &attribute(env, error).await).await,
     }
+}
+
+fn given_up(silent: bool) -> BatchError {
+    if silent { BatchError::Silent } else { BatchError::RunEnded(GIVEN_UP.to_owned()) }
 }
 
 /// Waits until the worker stops, and lets go of the report's connections then.
@@ -88,17 +94,26 @@ fn count(job: &HeldReport, status: &'static str) {
     metrics::counter!(REPORTS, "kind" => job.job.kind.as_str(), "status" => status).increment(1);
 }
 
+/// Does what the error asks for. A database that does not answer to that keeps no slot.
+async fn settle_in_time(env: &Environment, job: &HeldReport, error: &BatchError) {
+    if let BatchError::Away(_) = error {
+        tell(job, error, &Verdict::WaitForDatabase);
+        give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
+        return wait_for_database(env).await;
+    }
+    if timeout(ANSWERS_WITHIN, settle(env, job, error)).await.is_err() {
+        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled: no answer; maintenance will release it");
+    }
+}
+
 /// Does what the error asks for.
 async fn settle(env: &Environment, job: &HeldReport, error: &BatchError) {
     let verdict = error.verdict(job.job.attempt);
     tell(job, error, &verdict);
     let result = match verdict {
         Verdict::Drop => drop_job(env, job).await,
-        Verdict::WaitForDatabase => {
-            wait_for_database(env).await;
-            give_back(env, job, Duration::ZERO).await
-        }
-        Verdict::Later(delay) => give_back(env, job, delay).await,
+        Verdict::WaitForDatabase => give_back(env, &env.reports, job, Duration::ZERO).await,
+        Verdict::Later(delay) => give_back(env, &env.reports, job, delay).await,
         Verdict::Retry(delay, class) => {
             let again = async {
                 let mut tx = env.reports.begin().await?;
@@ -154,8 +169,8 @@ async fn drop_job(env: &Environment, job: &HeldReport) -> Result<(), ReportError
     Ok(())
 }
 
-async fn give_back(env: &Environment, job: &HeldReport, delay: Duration) -> Result<(), ReportError> {
-    let mut tx = env.reports.begin().await?;
+async fn give_back(env: &Environment, db: &PgPool, job: &HeldReport, delay: Duration) -> Result<(), ReportError> {
+    let mut tx = db.begin().await?;
     reports::give_back(&mut tx, job, delay).await?;
     tx.commit().await?;
     env.wake_after(delay);

@@ -15,19 +15,19 @@ const KEEP: Duration = Duration::from_secs(3600);
 /// How long finished reports stay, for whoever asked for them.
 const KEEP_REPORTS: Duration = Duration::from_secs(24 * 3600);
 
-/// Removes what is old. Failing to do so harms nobody; the next time will do it.
-pub async fn run_once(db: &PgPool) {
-    let outcome = async {
-        let mut connection = db.acquire().await?;
-        for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
-            swaps::remove(&mut connection, &table).await?;
+/// Removes what is old. Failing to do so harms nobody; the next time will do it. A table that is still in use is left for
+/// then: who waits for its lock keeps all others waiting who come after.
+pub async fn run_once(db: &PgPool) -> sqlx::Result<()> {
+    let mut connection = db.acquire().await?;
+    for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+        if let Err(error) = swaps::remove(&mut connection, &table).await {
+            tracing::debug!(table, error = %error, "a table could not be removed");
         }
-        reports::prune(&mut connection, KEEP_REPORTS).await?;
-        queue::prune(&mut connection, BATCH_QUEUE, KEEP).await
-    };
-    match outcome.await {
-        Ok(0) => {}
-        Ok(jobs) => tracing::debug!(jobs, "removed finished jobs"),
-        Err(error) => tracing::debug!(error = %error, "finished jobs could not be removed"),
     }
+    reports::prune(&mut connection, KEEP_REPORTS).await?;
+    let jobs = queue::prune(&mut connection, BATCH_QUEUE, KEEP).await?;
+    if jobs > 0 {
+        tracing::debug!(jobs, "removed finished jobs");
+    }
+    Ok(())
 }

@@ -46,7 +46,8 @@ pub async fn cancel(db: &PgPool, id: Uuid, reason: Reason) {
     }
 }
 
-fn note(id: Uuid, reason: Reason, statements: u64) {
+/// Counts and logs what was cancelled for a run or report.
+pub fn note(id: Uuid, reason: Reason, statements: u64) {
     if statements > 0 {
         metrics::counter!(CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(statements);
         tracing::warn!(id = %id, reason = reason.as_str(), statements, "cancelled what the server executes for it");

@@ -35,6 +35,7 @@ pub async fn make(env: &Environment, report: &Report, rows: u32) -> Result<Box<R
     let columns = columns(&subject);
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
+    let _waiting = env.in_hand.waits(report.id.0).begin();
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named(LIMITED).await?;
     let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;

@@ -136,9 +136,16 @@ async fn goes_through(world: &World, draft: &PipelineDraft) {
     world
         .sql("update analytics.names set gone = 'x' where source = 8; delete from analytics.names where source = 9")
         .await;
-    for depth in [Depth::Counts, Depth::Keys, Depth::Rows] {
-        let found = reconcile(world, pipeline, depth, Repair::Nothing).await;
+    // Rows that a transform changes are not compared on the server.
+    let compared = draft.tasks.is_empty();
+    let depths: &[Depth] =
+        if compared { &[Depth::Counts, Depth::Keys, Depth::Rows] } else { &[Depth::Counts, Depth::Keys] };
+    for depth in depths {
+        let found = reconcile(world, pipeline, *depth, Repair::Nothing).await;
         assert_eq!(found["verdict"], "drift", "{name} {depth}: {found}");
+    }
+    if !compared {
+        return;
     }
     let repaired = reconcile(world, pipeline, Depth::Rows, Repair::All).await;
     assert_eq!(repaired["repaired"], json!({"written": 2, "removed": 0}), "{name}");

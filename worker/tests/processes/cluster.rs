@@ -21,16 +21,28 @@ pub struct Cluster {
 impl Cluster {
     /// Makes a cluster and starts its server.
     pub fn start() -> Self {
-        let directory = tempfile::Builder::new().prefix("vitrina-cluster-").tempdir_in("/tmp").unwrap();
-        let account = rustix::process::geteuid().is_root().then(unprivileged_account);
-        if let Some((user, group)) = account {
-            chown(directory.path(), Some(user), Some(group)).unwrap();
-        }
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let cluster = Self { directory, programs: programs(), port, account };
+        let (directory, account) = directory();
+        let cluster = Self { directory, programs: programs(), port: free_port(), account };
         cluster.call("initdb", &["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"]);
         cluster.up();
         cluster
+    }
+
+    /// Makes a replica of this server as it is now. It is not started yet.
+    pub fn replica(&self) -> Self {
+        let (directory, account) = directory();
+        let replica = Self { directory, programs: self.programs.clone(), port: free_port(), account };
+        let data = replica.directory.path().join("data");
+        replica.call(
+            "pg_basebackup",
+            &["--dbname", &self.url(), "--pgdata", data.to_str().unwrap(), "--checkpoint=fast", "--no-sync", "-R"],
+        );
+        replica
+    }
+
+    /// Lets a replica take over.
+    pub fn promote(&self) {
+        self.call("pg_ctl", &["promote", "--wait", "--silent"]);
     }
 
     /// Starts the server and waits until it answers.
@@ -53,7 +65,8 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    fn call(&self, program: &str, arguments: &[&str]) {
+    /// Calls one of PostgreSQL's programs and waits for its success.
+    pub fn call(&self, program: &str, arguments: &[&str]) {
         let status = self.command(program, arguments).status().unwrap();
         assert!(status.success(), "{program} {arguments:?}: {status}");
     }
@@ -78,6 +91,20 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.command("pg_ctl", &["stop", "--wait", "--silent", "--mode", "immediate"]).status());
     }
+}
+
+/// A directory for the account that the server runs as.
+fn directory() -> (TempDir, Option<(u32, u32)>) {
+    let directory = tempfile::Builder::new().prefix("vitrina-cluster-").tempdir_in("/tmp").unwrap();
+    let account = rustix::process::geteuid().is_root().then(unprivileged_account);
+    if let Some((user, group)) = account {
+        chown(directory.path(), Some(user), Some(group)).unwrap();
+    }
+    (directory, account)
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// Where `scripts/with-postgres` found the programs, or where packages put them.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Nothing was counted twice, and the mart equals the source.
-async fn assert_exactly_once(world: &World, run: RunId, rows: i64) {
+pub async fn assert_exactly_once(world: &World, run: RunId, rows: i64) {
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.rows_written), (rows, rows));
     let batches = world.number("select max(next_batch) from etl.etl_run_ranges").await;
@@ -21,7 +21,7 @@ async fn assert_exactly_once(world: &World, run: RunId, rows: i64) {
     world.assert_no_litter().await;
 }
 
-async fn progresses(world: &World, run: RunId, batches: i64) {
+pub async fn progresses(world: &World, run: RunId, batches: i64) {
     let before = world.find(run).await.batches;
     eventually("progress", || async {
         let run = world.find(run).await;
@@ -70,7 +70,7 @@ async fn a_dozen_kills_during_a_full_run_lose_and_repeat_nothing() {
 }
 
 /// A world whose one page takes about as long as the rows it reads are many.
-async fn slow_world() -> (World, PipelineId) {
+pub async fn slow_world() -> (World, PipelineId) {
     let world = World::new().await;
     world.items(1, 300).await;
     let query = "select i.id, i.name, i.modified from content.item i
@@ -115,7 +115,7 @@ async fn a_terminated_worker_ends_soon_and_its_run_goes_on_elsewhere() {
 }
 
 /// A world with a run whose batch never ends while the gate is shut.
-async fn endless_world() -> (World, PipelineId) {
+pub async fn endless_world() -> (World, PipelineId) {
     let world = World::new().await;
     world.items(1, 100).await;
     world.sql("create table content.gate as select true as shut").await;
@@ -127,7 +127,7 @@ async fn endless_world() -> (World, PipelineId) {
 }
 
 /// How many sessions execute something for the run.
-async fn active(world: &World, run: RunId) -> i64 {
+pub async fn active(world: &World, run: RunId) -> i64 {
     let sessions = "select count(*) from pg_stat_activity where state = 'active' and application_name =";
     world.number(&format!("{sessions} 'vitrina-worker {run}'")).await
 }

@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod cluster;
+mod costs;
 mod crashes;
+mod lost_commits;
 mod memory;
+mod proxy;
 mod restarts;
+mod silence;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
 #[path = "../engine/support.rs"]
 mod support;

@@ -12,6 +12,7 @@ use tokio::{
 pub struct Proxy {
     addr: SocketAddr,
     up: watch::Sender<bool>,
+    frozen: watch::Sender<u32>,
 }
 
 impl Proxy {
@@ -20,12 +21,14 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let (up, state) = watch::channel(true);
+        let frozen = watch::Sender::new(0);
+        let freezes = frozen.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(forward(client, server, state.clone()));
+                tokio::spawn(forward(client, server, state.clone(), freezes.subscribe()));
             }
         });
-        Self { addr, up }
+        Self { addr, up, frozen }
     }
 
     /// Where it listens.
@@ -38,19 +41,30 @@ impl Proxy {
         self.up.send_replace(false);
     }
 
+    /// Loses all connections without telling anybody: nothing passes, and neither side is closed. New ones pass.
+    pub fn freeze(&self) {
+        self.frozen.send_modify(|times| *times += 1);
+    }
+
     /// Forwards again.
     pub fn restore(&self) {
         self.up.send_replace(true);
     }
 }
 
-async fn forward(mut client: TcpStream, server: SocketAddr, mut up: watch::Receiver<bool>) {
+async fn forward(
+    mut client: TcpStream,
+    server: SocketAddr,
+    mut up: watch::Receiver<bool>,
+    mut frozen: watch::Receiver<u32>,
+) {
     if !*up.borrow() {
         return;
     }
     let Ok(mut server) = TcpStream::connect(server).await else { return };
     tokio::select! {
         _ = copy_bidirectional(&mut client, &mut server) => {}
-        _ = up.wait_for(|up| !up) => {}
+        () = async { drop(up.wait_for(|up| !up).await) } => {}
+        _ = frozen.changed() => std::future::pending().await,
     }
 }

@@ -39,14 +39,7 @@ pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &m
 }
 
 fn advice(error: &sqlx::Error) -> &'static str {
-    let code = error.as_database_error().and_then(|error| error.code());
-    match code.as_deref() {
-        Some("28P01" | "28000") => "check user and password in DATABASE_URL",
-        Some("3D000") => "create the database, or correct its name in DATABASE_URL",
-        Some("53300") => "the server has no free connection: raise max_connections, or lower VITRINA_DB_CONNECTIONS",
-        Some("57P03") => "the server is starting or stopping: try again in a moment",
-        _ => "start the server, or correct DATABASE_URL",
-    }
+    database::advice(error).unwrap_or("start the server, or correct DATABASE_URL")
 }
 
 async fn look(
@@ -63,6 +56,9 @@ async fn look(
     }
     if found.is_standby {
         report.add(Check::wrong("server", "it is a standby and takes no writes", "give the primary in DATABASE_URL"));
+    } else if !database::takes_writes(connection).await? {
+        let fix = "turn it off for the server, the database and the account";
+        report.add(Check::wrong("server", "it takes no writes: default_transaction_read_only is on", fix));
     }
     if migrations(connection, report).await? {
         rights(connection, &found, report).await?;

@@ -137,6 +137,7 @@ impl<'a> Comparison<'a> {
         if self.subject.has_transforms() && (self.depth == Depth::Rows || repair != Repair::Nothing) {
             return Err(BatchError::fatal(WITH_TRANSFORMS));
         }
+        let _waiting = env.in_hand.waits(self.report.id.0).begin();
         let mut connection = env.sessions(&env.reports, self.report.id.0).acquire().await?;
         if repair != Repair::Nothing {
             unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;

@@ -1,0 +1,161 @@
+//! Who holds which job, and who is alive.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::store::interval;
+
+/// What a worker says with its heartbeat.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// Its name.
+    pub worker: &'a str,
+    /// The queue.
+    pub queue: &'a str,
+    /// The jobs that it works on.
+    pub working: &'a [String],
+    /// Jobs that it holds and does not work on, to be returned to the queue.
+    pub release: &'a [String],
+    /// After how much silence other workers count as gone.
+    pub gone_after: Duration,
+}
+
+/// What a worker hears with its heartbeat.
+#[derive(Debug)]
+pub struct Beat {
+    /// Jobs that it holds and does not work on.
+    pub forgotten: Vec<String>,
+    /// How many jobs were returned to the queue.
+    pub released: i64,
+    /// How long until the next waiting job is due, in seconds: less than 0 where it has been due.
+    pub due_in: Option<f64>,
+    /// Whether it is the one that keeps the tables in order for all.
+    pub leads: bool,
+}
+
+/// Marks the worker alive, returns jobs that it forgot to the queue, and tells what is to be done: all in one statement,
+/// because every worker does it all the time. The first by name leads; where two think so, both do what either would.
+pub async fn beat(connection: &mut PgConnection, report: &Report<'_>) -> sqlx::Result<Beat> {
+    sqlx::query_as!(
+        Beat,
+        r#"
+        with alive as (
+            update apalis.workers
+            set last_seen = clock_timestamp(), started_at = coalesce(started_at, now())
+            where id = $1
+        ),
+        released as (
+            update apalis.jobs j
+            set status = 'Pending', lock_by = null, lock_at = null, run_at = now() - interval '1 second'
+            where j.id = any($4) and j.lock_by = $1 and j.status in ('Queued', 'Running')
+            returning j.id
+        )
+        select array(
+                   select j.id
+                   from apalis.jobs j
+                   where j.lock_by = $1 and j.status in ('Queued', 'Running') and not j.id = any($3) and not j.id = any($4)
+               ) as "forgotten!",
+               (select count(*) from released) as "released!",
+               (select extract(epoch from j.run_at - clock_timestamp())::double precision
+                from apalis.jobs j
+                where j.job_type = $2 and j.status = 'Pending' and j.priority = 0
+                order by j.run_at
+                limit 1) as due_in,
+               not exists (
+                   select
+                   from apalis.workers w
+                   where w.worker_type = $2 and w.id < $1
+                     and w.last_seen between clock_timestamp() - $5::interval and clock_timestamp() + $5::interval
+               ) as "leads!"
+        "#,
+        report.worker,
+        report.queue,
+        report.working,
+        report.release,
+        interval(report.gone_after),
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// Marks the worker gone: it is listed no more, and whatever it still holds is rescued at once.
+pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Result<()> {
+    sqlx::query!("update apalis.workers set last_seen = 'epoch' where id = $1", worker).execute(connection).await?;
+    Ok(())
+}
+
+/// A worker that holds jobs.
+#[derive(Debug)]
+pub struct Holder {
+    /// Its name.
+    pub name: String,
+    /// When it reported, by a clock that may have been set since: another value means that it is alive.
+    pub last_seen: DateTime<Utc>,
+    /// How long ago that was by the same clock, in seconds.
+    pub age: f64,
+    /// Whether it has signed off.
+    pub signed_off: bool,
+}
+
+/// The workers that hold jobs of a queue.
+pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Holder>> {
+    sqlx::query_as!(
+        Holder,
+        r#"
+        select w.id as name, w.last_seen, extract(epoch from clock_timestamp() - w.last_seen)::double precision as "age!",
+               w.last_seen = 'epoch' as "signed_off!"
+        from apalis.workers w
+        where w.id in (
+            select j.lock_by from apalis.jobs j where j.job_type = $1 and j.status in ('Queued', 'Running')
+        )
+        "#,
+        queue,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// A job that a worker holds.
+#[derive(Debug)]
+pub struct HeldJob {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub payload: Vec<u8>,
+}
+
+/// Locks the jobs that workers hold, but for those that another process has locked.
+pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -> sqlx::Result<Vec<HeldJob>> {
+    sqlx::query_as!(
+        HeldJob,
+        r#"
+        select j.id as "id!", j.job as "payload!"
+        from apalis.jobs j
+        where j.lock_by = any($2) and j.job_type = $1 and j.status in ('Queued', 'Running')
+        for update skip locked
+        "#,
+        queue,
+        workers,
+    )
+    .fetch_all(tx)
+    .await
+}
+
+/// Returns locked jobs to the queue. `died` counts how often a job came back from a worker that died.
+pub async fn return_held(tx: &mut PgConnection, jobs: &[String], died: bool) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update apalis.jobs
+        set status = 'Pending', lock_by = null, lock_at = null, run_at = now() - interval '1 second',
+            attempts = attempts + case when $2 then 1 else 0 end
+        where id = any($1)
+        "#,
+        jobs,
+        died,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}

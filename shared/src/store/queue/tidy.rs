@@ -1,0 +1,88 @@
+//! Jobs that no worker can use, and jobs whose time a clock took away. Each statement looks at the rows in question only: there
+//! may be very many others.
+
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use crate::store::interval;
+
+/// Makes jobs due whose time is further away than `longest`, which no job waits: the clock was set back. Returns how many.
+pub async fn advance(connection: &mut PgConnection, queue: &str, longest: Duration) -> sqlx::Result<u64> {
+    let advanced = sqlx::query!(
+        r#"
+        update apalis.jobs
+        set run_at = now() - interval '1 second'
+        where job_type = $1 and status = 'Pending' and priority = 0 and run_at > now() + $2::interval
+        "#,
+        queue,
+        interval(longest),
+    )
+    .execute(connection)
+    .await?;
+    Ok(advanced.rows_affected())
+}
+
+/// Takes up to `most` of the jobs that have been due for longest out of the queue where neither a run nor a report waits for
+/// them. Returns how many.
+pub async fn kill_unwanted(connection: &mut PgConnection, queue: &str, most: i64) -> sqlx::Result<u64> {
+    let killed = sqlx::query!(
+        r#"
+        with wanted as materialized (
+            select g.job_id as id
+            from etl.etl_runs r
+            join etl.etl_run_ranges g on g.run_id = r.id
+            where r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+            union all
+            select r.job_id from etl.etl_reports r where r.status in ('QUEUED', 'RUNNING')
+        ),
+        waiting as materialized (
+            select j.id
+            from apalis.jobs j
+            where j.job_type = $1 and j.status = 'Pending' and j.priority = 0 and j.run_at < now()
+            order by j.run_at
+            limit $2
+            for update skip locked
+        )
+        update apalis.jobs j
+        set status = 'Killed', done_at = now(), last_result = '{"Err": "its run or report has ended"}'
+        from waiting
+        where j.id = waiting.id and waiting.id not in (select id from wanted where id is not null)
+        "#,
+        queue,
+        most,
+    )
+    .execute(connection)
+    .await?;
+    Ok(killed.rows_affected())
+}
+
+/// Jobs that came back too often: whatever worker took them died. Taken out of the queue and returned.
+pub async fn kill_exhausted(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Vec<u8>>> {
+    sqlx::query_scalar!(
+        r#"
+        update apalis.jobs
+        set status = 'Killed', done_at = now(), last_result = '{"Err": "every worker that took it died"}'
+        where job_type = $1 and status = 'Pending' and attempts >= max_attempts
+        returning job
+        "#,
+        queue,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// Takes jobs out of the queue whose id is none of ours: reading one would end every worker. Returns how many.
+pub async fn kill_foreign(connection: &mut PgConnection, queue: &str) -> sqlx::Result<u64> {
+    let killed = sqlx::query!(
+        r#"
+        update apalis.jobs
+        set status = 'Killed', done_at = now(), last_result = '{"Err": "its id is not a ULID"}'
+        where job_type = $1 and status = 'Pending' and id !~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$'
+        "#,
+        queue,
+    )
+    .execute(connection)
+    .await?;
+    Ok(killed.rows_affected())
+}

@@ -1,0 +1,60 @@
+//! When work waits for the server.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crate::environment::unpoisoned;
+
+/// Where the work on a run or report says that it waits for the server.
+#[derive(Debug, Clone, Default)]
+pub struct Waits(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Statements that are waited for.
+    waiting: usize,
+    /// Grows whenever something begins, ends or is heard.
+    moves: u64,
+    last_move: Option<Instant>,
+}
+
+impl Waits {
+    /// Notes that the server is waited for until what is returned is dropped.
+    pub fn begin(&self) -> Waiting {
+        self.note(1);
+        Waiting(self.clone())
+    }
+
+    /// Where it stands, if it has been waiting for longer than `quiet` without hearing anything.
+    pub(super) fn since(&self, quiet: Duration) -> Option<u64> {
+        let state = unpoisoned(&self.0);
+        let waits = state.waiting > 0 && state.last_move.is_some_and(|at| at.elapsed() >= quiet);
+        waits.then_some(state.moves)
+    }
+
+    fn note(&self, change: isize) {
+        let mut state = unpoisoned(&self.0);
+        state.waiting = state.waiting.saturating_add_signed(change);
+        state.moves += 1;
+        state.last_move = Some(Instant::now());
+    }
+}
+
+/// A wait for the server.
+#[derive(Debug)]
+pub struct Waiting(Waits);
+
+impl Waiting {
+    /// Notes that the server was heard.
+    pub fn heard(&self) {
+        self.0.note(0);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.note(-1);
+    }
+}

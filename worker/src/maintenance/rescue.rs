@@ -1,0 +1,137 @@
+//! Gives the jobs of workers that are gone back to the queue, and ends what the server still executes for them.
+//!
+//! Whether a worker is gone is measured by the observer's own clock, which never runs backwards: since when has the time of
+//! its last heartbeat been the same? Whoever sets the server's clock, forwards or backwards, changes nothing about that.
+//!
+//! The server may go on for minutes with the statement of a worker that is gone, and holds the locks that its successor
+//! needs. So a session of a rescued job is ended before the job goes back.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, PgPool};
+use uuid::Uuid;
+use vitrina_shared::{
+    jobs::{BATCH_QUEUE, Job},
+    metrics::CANCELLED_STATEMENTS,
+    store::{
+        backends::{self, Reason},
+        queue::{self, HeldJob, Holder},
+    },
+};
+
+/// Since when workers that hold jobs have been silent.
+#[derive(Debug, Default)]
+pub struct Silent(HashMap<String, (DateTime<Utc>, Instant)>);
+
+impl Silent {
+    /// Notes who holds jobs. Returns those that are gone: they have signed off, or said nothing for `gone_after`.
+    fn note(&mut self, holders: &[Holder], gone_after: Duration) -> Vec<String> {
+        self.0.retain(|name, _| holders.iter().any(|holder| holder.name == *name));
+        let mut gone = Vec::new();
+        for holder in holders {
+            let since = match self.0.get(&holder.name) {
+                Some((last_seen, since)) if *last_seen == holder.last_seen => *since,
+                Some(_) => Instant::now(),
+                None => first_seen(holder, gone_after),
+            };
+            self.0.insert(holder.name.clone(), (holder.last_seen, since));
+            if holder.signed_off || since.elapsed() >= gone_after {
+                gone.push(holder.name.clone());
+            }
+        }
+        gone
+    }
+}
+
+/// Of a worker that was not seen before, the server's clock says how long it has been silent: that it was set just now is
+/// unlikely, and then the worker is gone no sooner than one that was never heard.
+fn first_seen(holder: &Holder, gone_after: Duration) -> Instant {
+    let silent = Duration::from_secs_f64(holder.age.clamp(0.0, gone_after.as_secs_f64()));
+    Instant::now().checked_sub(silent).unwrap_or_else(Instant::now)
+}
+
+/// Returns the jobs of workers that are gone to the queue. Returns how many.
+pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) -> sqlx::Result<u64> {
+    let holders = queue::holders(&mut *db.acquire().await?, BATCH_QUEUE).await?;
+    let gone = silent.note(&holders, gone_after);
+    if gone.is_empty() {
+        return Ok(0);
+    }
+    return_all(db, &gone, true).await
+}
+
+/// Returns the jobs of a worker that ends to the queue. Returns how many.
+pub async fn give_back(db: &PgPool, worker: &str) -> sqlx::Result<u64> {
+    return_all(db, &[worker.to_owned()], false).await
+}
+
+async fn return_all(db: &PgPool, workers: &[String], died: bool) -> sqlx::Result<u64> {
+    let mut tx = db.begin().await?;
+    let held = queue::lock_held(&mut tx, BATCH_QUEUE, workers).await?;
+    if held.is_empty() {
+        return Ok(0);
+    }
+    // Before anybody can take the jobs: the sessions of whoever does have the same names.
+    end_sessions(&mut tx, &held).await?;
+    let ids: Vec<String> = held.into_iter().map(|job| job.id).collect();
+    queue::return_held(&mut tx, &ids, died).await?;
+    queue::announce(&mut tx).await?;
+    tx.commit().await?;
+    Ok(ids.len() as u64)
+}
+
+async fn end_sessions(tx: &mut PgConnection, held: &[HeldJob]) -> sqlx::Result<()> {
+    let ids: Vec<Uuid> = held.iter().filter_map(|job| work_of(&job.payload)).collect();
+    let sessions = backends::terminate(tx, &ids).await?;
+    if sessions > 0 {
+        metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Orphaned.as_str()).increment(sessions);
+        tracing::warn!(sessions, "ended what the server executed for workers that are gone");
+    }
+    Ok(())
+}
+
+/// The run or report that a job is about.
+fn work_of(payload: &[u8]) -> Option<Uuid> {
+    match serde_json::from_slice(payload).and_then(Job::decode).ok()? {
+        Job::Batch(job) => Some(job.run_id.0),
+        Job::Report(job) => Some(job.report_id.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(last_seen: i64, age: f64) -> Holder {
+        let last_seen = DateTime::from_timestamp(last_seen, 0).expect("a time");
+        Holder { name: "a".to_owned(), last_seen, age, signed_off: false }
+    }
+
+    const LIMIT: Duration = Duration::from_secs(6);
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_nobody_immortal() {
+        let mut silent = Silent::default();
+        assert!(silent.note(&[holder(10_000, -3600.0)], LIMIT).is_empty());
+        if let Some((_, since)) = silent.0.get_mut("a") {
+            *since = Instant::now().checked_sub(LIMIT).expect("a time");
+        }
+        assert_eq!(silent.note(&[holder(10_000, -3590.0)], LIMIT), ["a"]);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_forward_kills_nobody() {
+        let mut silent = Silent::default();
+        assert!(silent.note(&[holder(10_000, 0.5)], LIMIT).is_empty());
+        assert!(silent.note(&[holder(10_000, 3600.0)], LIMIT).is_empty());
+    }
+
+    #[test]
+    fn a_worker_that_has_long_been_silent_is_gone_at_the_first_look() {
+        assert_eq!(Silent::default().note(&[holder(10_000, 7.0)], LIMIT), ["a"]);
+    }
+}
