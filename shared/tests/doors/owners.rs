@@ -65,7 +65,8 @@ async fn a_source_that_is_replaced_while_a_query_waits_for_it_is_not_read_as_emp
         let mut conn = pool.acquire().await.unwrap();
         execute(&mut conn, "select id from content.reviews").await
     });
-    let waits = "select exists (select from pg_locks l where not l.granted and l.relation = 'content.reviews'::regclass)";
+    let waits =
+        "select exists (select from pg_locks l where not l.granted and l.relation = 'content.reviews'::regclass)";
     while !sqlx::query_scalar::<_, bool>(waits).fetch_one(db.admin()).await.unwrap() {
         tokio::task::yield_now().await;
     }

@@ -18,7 +18,11 @@ pub(super) struct Binding {
 }
 
 /// Prepares the index of a run. One that goes on must find the index that it began with.
-pub(super) async fn bind(connection: &mut PgConnection, index: &IndexSink, run: &OpenRun) -> Result<Binding, BatchError> {
+pub(super) async fn bind(
+    connection: &mut PgConnection,
+    index: &IndexSink,
+    run: &OpenRun,
+) -> Result<Binding, BatchError> {
     let target_id = index.prepare(run.target_id.as_deref()).await?;
     let continues = run.started_at.is_none() && run.checkpoint_from.is_some() && !index.rebuilds();
     let reason = match continues {
