@@ -119,9 +119,12 @@ mod tests {
         let (run, schemas) = (RunId::generate(), SourceSchemas::new(["content".to_owned()]));
         let describing = Describing::new(db.pool().clone());
         let inputs = full(query);
-        let reviewed = Reviewed::look(db.pool(), &describing, &inputs, &schemas).await.expect("a good query");
-        let plan =
-            Plan::make(run, &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20).expect("a plan");
+        let reviewed =
+            Reviewed::look(&mut *db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
+                .await
+                .expect("a good query");
+        let plan = Plan::make((run, inputs.mode), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)
+            .expect("a plan");
         let batch = BatchJob {
             pipeline_id: PipelineId::generate(),
             run_id: run,

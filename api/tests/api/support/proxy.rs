@@ -64,7 +64,7 @@ async fn forward(
     let Ok(mut server) = TcpStream::connect(server).await else { return };
     tokio::select! {
         _ = copy_bidirectional(&mut client, &mut server) => {}
-        _ = up.wait_for(|up| !up) => {}
+        () = async { drop(up.wait_for(|up| !up).await) } => {}
         _ = frozen.changed() => std::future::pending().await,
     }
 }
