@@ -326,7 +326,7 @@ async fn with_open_connections() -> (Api, Proxy) {
     let server = db.url().split('@').nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
     let proxy = Proxy::start(server).await;
     let url = db.url().replace(&server.to_string(), &proxy.addr().to_string());
-    let api = Api::start_at(db, &url, &[("VITRINA_REQUEST_TIMEOUT_SECONDS", "2")]).await;
+    let api = Api::start_at(db, &url, &[("VITRINA_REQUEST_TIMEOUT_SECONDS", "5")]).await;
     let mut lock = api.db.admin().begin().await.unwrap();
     sqlx::query("lock table etl.etl_pipelines in access exclusive mode").execute(&mut *lock).await.unwrap();
     let requests: Vec<_> = (0..8).map(|_| tokio::spawn(api.get("/pipelines").send())).collect();
@@ -362,7 +362,6 @@ async fn an_api_whose_connections_fell_silent_needs_one_of_them_to_know_it() {
 #[tokio::test]
 async fn a_stream_of_events_goes_on_after_the_connections_fell_silent() {
     let (api, proxy) = behind_a_proxy().await;
-    api.create_genres("genres").await;
     let mut events = api.events("", None).await;
     proxy.freeze();
     let Ok(genres) = "genres".parse();

@@ -89,7 +89,7 @@ async fn forget(env: &Environment, job: &HeldJob) {
 
 /// Does what the error asks for. A database that does not answer to that keeps no slot.
 async fn settle_in_time(env: &Environment, job: &HeldJob, error: &BatchError) {
-    if let BatchError::Away(_) = error {
+    if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
         report(job, error, &Verdict::WaitForDatabase);
         give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
         return wait_for_database(env).await;

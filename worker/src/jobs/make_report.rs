@@ -96,7 +96,7 @@ fn count(job: &HeldReport, status: &'static str) {
 
 /// Does what the error asks for. A database that does not answer to that keeps no slot.
 async fn settle_in_time(env: &Environment, job: &HeldReport, error: &BatchError) {
-    if let BatchError::Away(_) = error {
+    if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
         tell(job, error, &Verdict::WaitForDatabase);
         give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
         return wait_for_database(env).await;
