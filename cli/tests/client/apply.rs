@@ -47,7 +47,8 @@ async fn a_change_that_forgets_the_checkpoint_is_announced() {
         genres().replace("mode: full", &walk)
     };
     here.apply(&by("modified"));
-    here.file("file.yaml", &by("name"));
+    let in_order = "incremental_id_key: genre_id\n    options: { key_order: commit }";
+    here.file("file.yaml", &by("name").replace("incremental_id_key: genre_id", in_order));
     let told = here.prints(&["apply", "--dry-run", "-f", "file.yaml"]);
     assert!(told.contains("incremental_key: modified → name"), "{told}");
     assert!(told.contains("its checkpoint is forgotten: the next run reads everything"), "{told}");

@@ -90,7 +90,7 @@ pub async fn functions_out_of_reach(connection: &mut PgConnection) -> sqlx::Resu
         select format('etl_page.%I', p.proname) as "name!"
         from pg_proc p
         join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname = 'etl_page' and p.proname <> 'write_rows'
+        where n.nspname = 'etl_page' and p.proname not in ('write_rows', 'session_state')
           and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))
         order by 1
         "#
@@ -108,7 +108,7 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')
           and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
-          and c.relname <> '_sqlx_migrations'
+          and c.relname not in ('_sqlx_migrations', 'etl_installation', 'etl_log_turn')
           and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                    and has_table_privilege(c.oid, 'insert'))
         order by 1
