@@ -17,10 +17,14 @@ create schema if not exists etl_swap authorization vitrina_mart;
 comment on schema etl_page is 'Vitrina: the functions that execute users'' queries and write marts';
 comment on schema etl_swap is 'Vitrina: rows that runs with full_strategy `swap` have gathered so far';
 grant usage, create on schema etl_page to vitrina_query, vitrina_mart;
+-- What the query's role itself may call. The functions of etl_page it cannot even name.
+create schema if not exists etl_query;
+comment on schema etl_query is 'Vitrina: what etl_page.read asks before and after a query, under the role of the query';
+grant usage, create on schema etl_query to vitrina_query;
 
 set role vitrina_query;
 
-create function etl_page.session_state(path text) returns text
+create function etl_query.session_state(path text) returns text
     language sql
     set search_path = pg_catalog, pg_temp
 begin atomic
@@ -32,7 +36,7 @@ begin atomic
         (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() p));
 end;
 
-comment on function etl_page.session_state is
+comment on function etl_query.session_state is
     'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
 
 create function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
@@ -50,7 +54,7 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
     set plan_cache_mode = auto
 as $$
 declare
-    before text := etl_page.session_state(current_setting('search_path'));
+    before text := etl_query.session_state(current_setting('search_path'));
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -62,7 +66,7 @@ begin
             page_size, after, upper;
     exception
         when others then
-            if etl_page.session_state(current_setting('search_path')) <> before then
+            if etl_query.session_state(current_setting('search_path')) <> before then
                 raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
             end if;
             if sqlstate ~ '^(VT|08|28|57P|53300)' then
@@ -71,7 +75,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
         raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
 end
@@ -91,7 +95,7 @@ create function etl_page.estimate(query text, after text[], upper text, page_siz
 as $$
 declare
     plan json;
-    before text := etl_page.session_state(current_setting('search_path'));
+    before text := etl_query.session_state(current_setting('search_path'));
 begin
     begin
         perform set_config('transaction_read_only', 'on', true);
@@ -100,7 +104,7 @@ begin
             page_size, after, upper;
     exception
         when others then
-            if etl_page.session_state(current_setting('search_path')) <> before then
+            if etl_query.session_state(current_setting('search_path')) <> before then
                 raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
             end if;
             if sqlstate ~ '^(VT|08|28|57P|53300)' then
@@ -109,7 +113,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
         raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
     return plan;
@@ -124,7 +128,7 @@ create function etl_page.describe(query text)
     set standard_conforming_strings = on
 as $$
 declare
-    before text := etl_page.session_state(current_setting('search_path'));
+    before text := etl_query.session_state(current_setting('search_path'));
     done boolean := false;
 begin
     begin
@@ -153,7 +157,7 @@ begin
             end if;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_page.session_state(pg_catalog.current_setting('search_path')), before) then
+    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
         raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
     return next;

@@ -60,4 +60,5 @@ reset role;
 
 -- The functions are complete: from here on neither role can plant another one beside them.
 revoke create on schema etl_page from vitrina_query, vitrina_mart;
+revoke create on schema etl_query from vitrina_query;
 revoke usage on schema etl_page from vitrina_query;

@@ -29,6 +29,7 @@ comment on view etl.other_transactions is 'Transactions of such sessions that ar
 create function etl.clock() returns timestamptz
     language sql
     volatile
+    set search_path = pg_catalog, pg_temp
 as 'select pg_catalog.clock_timestamp()';
 
 comment on function etl.clock is 'The clock that keys come from';
@@ -36,6 +37,7 @@ comment on function etl.clock is 'The clock that keys come from';
 create function etl.this_server() returns text
     language sql
     volatile
+    set search_path = pg_catalog, pg_temp
 as $$
     select pg_catalog.concat_ws(
         ' ', pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8),

@@ -89,9 +89,9 @@ grant execute on function
     etl_page.mart_ddl, etl_page.create_mart
     to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
--- Looked at within a query's function before and after the query; nothing else of the schema is open to that role.
-grant execute on function etl_page.session_state to vitrina_query;
-grant usage on schema etl_page to vitrina_app, vitrina_mart, vitrina_query;
+revoke execute on all functions in schema etl_query from public;
+grant usage on schema etl_query to vitrina_query;
+grant usage on schema etl_page to vitrina_app, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;
 grant select, insert, update, delete on all tables in schema etl to vitrina_app;

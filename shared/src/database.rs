@@ -95,6 +95,9 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),
         ("extra_float_digits", "1"),
+        ("bytea_output", "hex"),
+        // The statements of a batch count on seeing what others have committed meanwhile.
+        ("default_transaction_isolation", "read committed"),
         ("client_min_messages", "warning"),
         // Compiling a page takes longer than running it.
         ("jit", "off"),

@@ -18,7 +18,7 @@ use super::{GuardError, Refusal, SourceSchemas};
 const MOST_TREES: usize = 500;
 
 /// Schemas of Vitrina's own, which no view leads to.
-const OWN_SCHEMAS: [&str; 4] = ["etl", "etl_page", "etl_swap", "apalis"];
+const OWN_SCHEMAS: [&str; 5] = ["etl", "etl_page", "etl_query", "etl_swap", "apalis"];
 
 /// What was found in a query that may be executed.
 #[derive(Debug)]

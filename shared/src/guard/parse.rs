@@ -189,13 +189,14 @@ fn unreadable(error: ParserError) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{database, guard::GuardError};
+    use crate::guard::GuardError;
 
     #[test]
     fn a_lack_of_memory_is_no_fault_of_the_query() {
         let refusal = with_a_stack_of(usize::MAX / 2, || Ok(())).expect_err("no machine has that much");
         assert!(matches!(refusal, Refusal::NoMemory { .. }), "{refusal}");
         let GuardError::Database(error) = refusal.into() else { panic!("the query was refused") };
-        assert!(database::is_out_of_memory(&error) && !database::is_away(&error), "{error}");
+        let sqlx::Error::Io(error) = error else { panic!("{error}") };
+        assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
     }
 }
