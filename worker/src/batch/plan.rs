@@ -254,7 +254,7 @@ impl Plan {
         let settles_by = bound(inputs.mode, &versions);
         let walks_by_key = mode == Mode::Full && !pages_itself;
         let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
-        let swaps = inputs.mode == Mode::Full && index.is_none() && swaps(inputs, unique);
+        let swaps = walks_by_key && index.is_none() && swaps(inputs, unique);
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
         let page =

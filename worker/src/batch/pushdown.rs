@@ -215,7 +215,7 @@ impl Page<'_> {
             None => self.upsert(&self.newest(&self.names())),
             Some(table) => {
                 let names = self.names();
-                format!("insert into etl_swap.{} ({names}) select {names} from page", quote(table))
+                format!("insert into etl_swap.{} ({names}) {}", quote(table), self.newest(&names))
             }
         }
     }

@@ -135,6 +135,23 @@ async fn a_query_that_pages_by_itself_is_walked_whole_and_swept() {
     assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
 }
 
+/// A row was deleted and made anew: the old one still has the value that is unique besides the key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_takes_rows_that_were_made_anew_with_a_unique_value_of_old_ones() {
+    let world = World::with_worker().await;
+    world.items(1, 30).await;
+    world.target("slug", "id bigint, name text unique, modified timestamptz", &["id"]).await;
+    let pipeline = world.pipeline(&draft("slugs", Mode::Incremental, ITEMS, "analytics.slug", 7)).await;
+    world.succeeds(pipeline).await;
+    world.sql("update content.item set id = 100 - id where id < 5").await;
+
+    let run = world.succeeds_in_full(pipeline).await;
+
+    assert_eq!((run.rows_read, run.rows_removed), (30, 4));
+    world.assert_same(ITEMS, "analytics.slug").await;
+    assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_run_that_does_not_succeed_leaves_the_checkpoint_alone() {
     let world = World::with_worker().await;
