@@ -88,8 +88,14 @@ impl Index {
             );
         }
         // Not by the alias, which may have a user's filter.
-        let old: Vec<&str> = behind.iter().map(|old| old.name.as_str()).collect();
-        let serving = if old.is_empty() { 0 } else { self.count(&old.join(",")).await? };
+        let old = behind.iter().map(|old| old.name.as_str()).collect::<Vec<_>>().join(",");
+        let serving = if old.is_empty() {
+            0
+        } else {
+            // What was written a moment ago counts too.
+            self.refresh(&old).await?;
+            self.count(&old).await?
+        };
         let removed = serving.saturating_sub(found);
         if let Some(refusal) = refuse(removed, serving) {
             return Err(SinkError::fatal(refusal));
