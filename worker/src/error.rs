@@ -25,6 +25,8 @@ const CANCELLED: &str = "57014";
 const SWAP_SCHEMA: &str = "etl_swap";
 /// The server's SQLSTATE for a lock that was not to be had in time.
 const LOCKED: &str = "55P03";
+/// How much the rejected rows of one batch may take: they are kept in memory until it commits.
+pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -104,6 +106,12 @@ impl BatchError {
             Self::Failed { class, .. } => Verdict::GiveUp(*class),
         }
     }
+}
+
+/// Why a batch fails whose rejected rows take too much. `what` begins the sentence: who refuses them.
+pub fn too_much_rejected(what: &str) -> String {
+    let most = MOST_REJECTED_BYTES >> 20;
+    format!("{what} rows of one batch that have more than {most} MiB together: lower batch_size, or mend the rows")
 }
 
 /// 1, 2, 4 seconds, up to a fifth more.

@@ -9,7 +9,7 @@ use vitrina_shared::domain::{
 
 use super::streaming::{PageEnd, too_long};
 use crate::{
-    error::BatchError,
+    error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row},
 };
 
@@ -49,6 +49,8 @@ pub struct Remains {
     end: Option<PageEnd>,
     /// Rows that a transform refused, or that are too long.
     pub rejected: Vec<Rejected>,
+    /// How much those take.
+    rejected_bytes: usize,
 }
 
 impl Remains {
@@ -130,7 +132,12 @@ fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<
     match outcome {
         Ok(changed) => Ok(Some(Row { key, doc: changed.unwrap_or(doc) })),
         Err(error) => {
+            remains.rejected_bytes += doc.len();
             remains.rejected.push(Rejected { doc, error });
+            if remains.rejected_bytes > MOST_REJECTED_BYTES {
+                let message = too_much_rejected("transforms refuse");
+                return Err(BatchError::Failed { class: ErrorClass::Row, message });
+            }
             refuse_too_many(&remains.rejected, &key, handling.rejects_allowed)?;
             Ok(None)
         }

@@ -18,6 +18,8 @@ use tokio::{
 };
 use vitrina_shared::domain::IndexOptions;
 
+use crate::error::{MOST_REJECTED_BYTES, too_much_rejected};
+
 use super::{client::Client, document::Document, error::SinkError};
 use chunk::Gathering;
 use limiter::Limiter;
@@ -87,6 +89,8 @@ pub struct BulkWriter {
     gathering: Gathering,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
+    /// How much the rejected documents take.
+    rejected_bytes: usize,
 }
 
 impl Route {
@@ -116,6 +120,7 @@ impl BulkWriter {
             gathering: Gathering::default(),
             under_way: JoinSet::new(),
             written: Written::default(),
+            rejected_bytes: 0,
         }
     }
 
@@ -181,7 +186,11 @@ impl BulkWriter {
     }
 
     fn count(&mut self, more: Written) -> Result<(), SinkError> {
+        self.rejected_bytes += more.rejected.iter().map(|rejected| rejected.document.body.len()).sum::<usize>();
         self.written.add(more);
+        if self.rejected_bytes > MOST_REJECTED_BYTES {
+            return Err(SinkError::row(too_much_rejected("Elasticsearch refuses")));
+        }
         let rejected = self.written.rejected.len() as u64;
         let Some(last) = self.written.rejected.last().filter(|_| rejected > self.max_rejects) else { return Ok(()) };
         let (id, reason) = (&last.document.id, &last.reason);
