@@ -140,13 +140,14 @@ async fn rows_that_must_be_read_again_are_in_flight_too() {
     world.succeeds(pipeline).await;
     world
         .sql(&format!(
-            "insert into etl.etl_rereads values ('{pipeline}', '1/1', '2026-01-01 00:01:00', now());
+            "insert into etl.etl_rereads values ('{pipeline}', '1/1', '2026-01-01 00:01:20', now());
              delete from analytics.item where id = 80"
         ))
         .await;
     let found = reconcile(&world, pipeline, Depth::Rows).await;
     assert_match(&found);
-    assert_eq!((&found["source_rows"], &found["in_flight"]), (&json!(59), &json!(41)));
+    // Keys of whole seconds may come from a column that keeps minutes alone, so it is a minute more.
+    assert_eq!((&found["source_rows"], &found["in_flight"]), (&json!(19), &json!(81)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
