@@ -184,12 +184,10 @@ pub enum GuardError {
 
 impl From<Refusal> for GuardError {
     fn from(refusal: Refusal) -> Self {
-        match refusal {
-            // Nothing is wrong with the query.
-            Refusal::NoMemory { .. } => {
-                Self::Database(std::io::Error::new(std::io::ErrorKind::OutOfMemory, refusal.to_string()).into())
-            }
-            refused => Self::Refused(refused),
+        // Nothing is wrong with the query.
+        if matches!(refusal, Refusal::NoMemory { .. }) {
+            return Self::Database(std::io::Error::new(std::io::ErrorKind::OutOfMemory, refusal.to_string()).into());
         }
+        Self::Refused(refusal)
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         let describing = Describing::new(db.pool().clone());
         let inputs = full(query);
         let reviewed =
-            Reviewed::look(&mut *db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
+            Reviewed::look(&mut db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
                 .await
                 .expect("a good query");
         let plan = Plan::make((run, inputs.mode), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)

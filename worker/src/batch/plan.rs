@@ -161,7 +161,7 @@ enum Destination {
 impl Reviewed {
     /// Checks the inputs against the source and the target as they are now.
     pub async fn look(
-        mut connection: &mut PgConnection,
+        connection: &mut PgConnection,
         describing: &Describing,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
@@ -173,15 +173,14 @@ impl Reviewed {
             return Err(BatchError::Failed { class, message: list.join("; ") });
         };
         let (name, _) = inputs.final_target();
-        let entry = targets::find(&mut connection, name).await?;
+        let entry = targets::find(connection, name).await?;
         let (Ok(target), Some(entry)) = (name.parse(), entry) else {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
         };
         let destination = match target {
             TargetName::Mart(table) => {
-                let columns = targets::columns(&mut connection, &table).await?;
-                let unique =
-                    targets::other_unique(&mut connection, &table, &entry.key, &reader.arriving_names()).await?;
+                let columns = targets::columns(connection, &table).await?;
+                let unique = targets::other_unique(connection, &table, &entry.key, &reader.arriving_names()).await?;
                 Destination::Mart { table, columns, unique }
             }
             TargetName::Index(name) => {
@@ -189,7 +188,7 @@ impl Reviewed {
                     let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
                     BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
                 })?;
-                let installation = installation::id(&mut connection).await?;
+                let installation = installation::id(connection).await?;
                 Destination::Index { name, options, installation }
             }
         };

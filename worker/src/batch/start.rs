@@ -32,22 +32,22 @@ const MICROSECOND: TimeDelta = TimeDelta::microseconds(1);
 
 /// Decides from where to where a run reads.
 pub(super) async fn find(
-    mut connection: &mut PgConnection,
+    connection: &mut PgConnection,
     clock: &DatabaseClock,
     run: &OpenRun,
     plan: &Plan,
 ) -> Result<Start, BatchError> {
-    refuse_unreachable_rows(&mut connection, run.id, plan).await?;
+    refuse_unreachable_rows(connection, run.id, plan).await?;
     if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
-        swaps::create(&mut connection, gathering).await?;
+        swaps::create(connection, gathering).await?;
     }
     let mut start = match plan.settles_by() {
         Bound::None => Start::default(),
-        Bound::Clock | Bound::Day => by_clock(&mut connection, clock, run, plan).await?,
-        Bound::Writers => by_writers(&mut connection, run, plan).await?,
+        Bound::Clock | Bound::Day => by_clock(connection, clock, run, plan).await?,
+        Bound::Writers => by_writers(connection, run, plan).await?,
     };
     if let Some(leaves) = &plan.leaves {
-        from_the_beginning(&mut connection, run.id, leaves, &mut start).await?;
+        from_the_beginning(connection, run.id, leaves, &mut start).await?;
     }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);

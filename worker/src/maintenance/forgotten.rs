@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn a_job_is_forgotten_for_as_long_as_it_is_seen_so() {
         let (mut forgotten, job) = (Forgotten::default(), "a".to_owned());
-        forgotten.note(&[job.clone()]);
+        forgotten.note(std::slice::from_ref(&job));
         assert_eq!(forgotten.long_since(Duration::ZERO), [job]);
         assert!(forgotten.long_since(Duration::from_secs(60)).is_empty());
         forgotten.note(&[]);
