@@ -39,6 +39,34 @@ end;
 comment on function etl_query.session_state is
     'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
 
+-- The caller hands its path over: in here it is another.
+create function etl_query.refuse_changed_session(before text, path text) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if etl_query.session_state(path) <> before then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
+    end if;
+end
+$$;
+
+comment on function etl_query.refuse_changed_session is 'Fails if the session is not as it was before a query';
+
+create function etl_query.refuse_foreign_state(state text, message text) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if state ~ '^(VT|08|28|57P|53300)' then
+        raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', message, state);
+    end if;
+end
+$$;
+
+comment on function etl_query.refuse_foreign_state is
+    'Fails in another way if a query failed with a SQLSTATE that says something about Vitrina or its connection';
+
 create function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
     returns setof record
     language plpgsql
@@ -66,18 +94,12 @@ begin
             page_size, after, upper;
     exception
         when others then
-            if etl_query.session_state(current_setting('search_path')) <> before then
-                raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
-            end if;
-            if sqlstate ~ '^(VT|08|28|57P|53300)' then
-                raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
-            end if;
+            perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+            perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
-    end if;
+    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
 end
 $$;
 
@@ -104,18 +126,12 @@ begin
             page_size, after, upper;
     exception
         when others then
-            if etl_query.session_state(current_setting('search_path')) <> before then
-                raise exception using errcode = 'VT006', message = 'a function that the query calls changed prepared statements of its session';
-            end if;
-            if sqlstate ~ '^(VT|08|28|57P|53300)' then
-                raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', sqlerrm, sqlstate);
-            end if;
+            perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+            perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
-    end if;
+    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
     return plan;
 end
 $$;
@@ -157,9 +173,7 @@ begin
             end if;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    if pg_catalog.textne(etl_query.session_state(pg_catalog.current_setting('search_path')), before) then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
-    end if;
+    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
     return next;
 end
 $$;
@@ -227,7 +241,7 @@ reset role;
 --   VT001  another worker has taken it over
 --   VT002  its run was ended
 --   VT003  its page did not get further
--- A query that changed prepared statements of its session fails with VT006.
+-- A query that changed its session fails with VT006.
 create function etl.refuse_batch(code text, reason text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp

@@ -18,6 +18,8 @@ use crate::{
 
 /// Reports that may wait or be worked on at once: whoever asks for more is told to come back.
 const MOST_UNFINISHED: i64 = 100;
+/// Those of one requester, so that none can take the place of all others.
+const MOST_OF_ONE: i64 = 50;
 
 /// Why a report was not queued, or did not end.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +59,8 @@ pub async fn request(
     let mut tx = db.begin().await?;
     let found = pipelines::find(&mut tx, pipeline).await?;
     let pipeline_id = found.ok_or_else(|| ReportError::NoPipeline(pipeline.clone()))?.id;
-    if reports::unfinished(&mut tx, MOST_UNFINISHED).await? >= MOST_UNFINISHED {
+    let (all, own) = reports::unfinished(&mut tx, cause.actor).await?;
+    if all >= MOST_UNFINISHED || own >= MOST_OF_ONE {
         return Err(ReportError::TooMany);
     }
     let id = ReportId::generate();

@@ -9,6 +9,7 @@ use std::{
 };
 
 use sqlx::PgPool;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::store::server::{self, Excess};
@@ -28,7 +29,7 @@ static SAID: AtomicBool = AtomicBool::new(false);
 pub fn warn_when_connected(db: PgPool, stop: CancellationToken) {
     tokio::spawn(async move {
         while !stop.is_cancelled() {
-            match ask(&db).await {
+            match timeout(RETRY, ask(&db)).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
                 Ok((account, excess)) => return warn(&account, excess),
                 Err(error) => tracing::debug!(error = %error, "the rights of the account are not known yet"),
             }

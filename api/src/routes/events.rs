@@ -12,7 +12,10 @@ use salvo::{
     oapi::endpoint,
     sse::{SseEvent, SseKeepAlive},
 };
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::timeout,
+};
 use vitrina_shared::{
     domain::PipelineId,
     notify::Wakeups,
@@ -36,6 +39,8 @@ const PAGE: usize = 100;
 const MOST_OF_THE_LOG: i64 = 10_000;
 /// A comment at least this often, so that proxies and clients see that the stream lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// How long the database may take for a page. No client waits for the answer, so no other limit ends the wait.
+const READ_WITHIN: Duration = Duration::from_secs(5);
 /// How long to wait before reading again when the database is away.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -146,7 +151,8 @@ impl Feed {
     /// Reads what comes after the cursor; less than a page means that the log is read to its end.
     async fn turn_page(&mut self) -> Option<()> {
         self.wakeups.mark_unchanged();
-        match self.read().await {
+        // A connection that falls silent while it reads would never answer.
+        match timeout(READ_WITHIN, self.read()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Ok(page) => {
                 self.caught_up = page.len() < PAGE;
                 self.page = page.into();

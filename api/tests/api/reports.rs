@@ -124,13 +124,27 @@ async fn reports_go_with_their_pipeline_and_too_many_are_refused() {
     let api = Api::start().await;
     api.create_genres("genres").await;
     let report = expect(preview(&api, 0), StatusCode::ACCEPTED).await;
-    sqlx::query(
-        "insert into etl.etl_reports (id, pipeline_id, request, requested_by, correlation_id)
-         select gen_random_uuid(), pipeline_id, request, 'x', 'x' from etl.etl_reports, generate_series(1, 99)",
-    )
-    .execute(api.db.pool())
-    .await
-    .unwrap();
+    let fill = async |requester: &str, count: i32| {
+        sqlx::query(
+            "insert into etl.etl_reports (id, pipeline_id, request, requested_by, correlation_id)
+             select gen_random_uuid(), r.pipeline_id, r.request, coalesce(nullif($2, 'own'), r.requested_by), 'x'
+             from etl.etl_reports r, generate_series(1, $3)
+             where r.id = $1::uuid",
+        )
+        .bind(report["id"].as_str())
+        .bind(requester)
+        .bind(count)
+        .execute(api.db.pool())
+        .await
+        .unwrap();
+    };
+    fill("own", 48).await;
+    expect(preview(&api, 0), StatusCode::ACCEPTED).await;
+    // Half of the places are one requester's at most.
+    expect_problem(preview(&api, 0), 429, "too-many").await;
+    sqlx::query("update etl.etl_reports set requested_by = 'other'").execute(api.db.pool()).await.unwrap();
+    expect(preview(&api, 0), StatusCode::ACCEPTED).await;
+    fill("other", 49).await;
     expect_problem(preview(&api, 0), 429, "too-many").await;
     api.delete("/pipelines/genres").send().await.unwrap().error_for_status().unwrap();
     expect_problem(api.get(&format!("/reports/{}", report["id"].as_str().unwrap())), 404, "not-found").await;

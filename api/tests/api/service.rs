@@ -373,3 +373,28 @@ async fn a_stream_of_events_goes_on_after_the_connections_fell_silent() {
     let (_, second) = events.transition().await;
     assert_eq!(second["to"], "IDLE");
 }
+
+#[tokio::test]
+async fn a_stream_of_events_goes_on_after_its_connection_fell_silent_while_it_was_read() {
+    let (api, proxy) = behind_a_proxy().await;
+    let mut lock = api.db.admin().begin().await.unwrap();
+    sqlx::query("lock table etl.etl_transitions in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let mut events = api.events("", Some(0)).await;
+    eventually("a stream that reads", async || {
+        let reading: i64 = sqlx::query_scalar(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+        .fetch_one(api.db.admin())
+        .await
+        .unwrap();
+        (reading == 1).then_some(())
+    })
+    .await;
+    proxy.freeze();
+    lock.rollback().await.unwrap();
+    let Ok(genres) = "genres".parse();
+    let cause = Cause { actor: "test", correlation_id: "test" };
+    lifecycle::request_run(api.db.pool(), &genres, None, cause).await.unwrap();
+    let (_, first) = events.transition().await;
+    assert_eq!(first["to"], "RUN_REQUESTED");
+}

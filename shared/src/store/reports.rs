@@ -80,17 +80,19 @@ pub async fn find(connection: &mut PgConnection, id: ReportId) -> sqlx::Result<O
     }))
 }
 
-/// How many reports have not ended, up to `most`.
-pub async fn unfinished(connection: &mut PgConnection, most: i64) -> sqlx::Result<i64> {
-    sqlx::query_scalar!(
+/// How many reports have not ended: all, and those of one requester.
+pub async fn unfinished(connection: &mut PgConnection, requested_by: &str) -> sqlx::Result<(i64, i64)> {
+    let unfinished = sqlx::query!(
         r#"
-        select count(*) as "unfinished!"
-        from (select from etl.etl_reports where status in ('QUEUED', 'RUNNING') limit $1) as unfinished
+        select count(*) as "all!", count(*) filter (where requested_by = $1) as "own!"
+        from etl.etl_reports
+        where status in ('QUEUED', 'RUNNING')
         "#,
-        most,
+        requested_by,
     )
     .fetch_one(connection)
-    .await
+    .await?;
+    Ok((unfinished.all, unfinished.own))
 }
 
 /// Marks a report as begun. Whether it was not ended before.

@@ -167,3 +167,50 @@ fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Optio
     };
     Err(BatchError::Failed { class: ErrorClass::Row, message })
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use vitrina_shared::domain::SourceColumn;
+
+    use super::*;
+
+    /// Refuses every row.
+    #[derive(Debug)]
+    struct Refusal;
+
+    impl Transform for Refusal {
+        fn columns(&self, _: &mut Vec<SourceColumn>) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn touches(&self) -> Vec<&str> {
+            Vec::new()
+        }
+
+        fn apply(&self, _: &mut Document) -> Result<(), String> {
+            Err("no".to_owned())
+        }
+    }
+
+    fn row(bytes: usize) -> Item {
+        let doc = Some(format!(r#"{{"v":"{}"}}"#, "x".repeat(bytes)));
+        Item { key: None, doc, rows_read: None, last: None, more: None, too_long: None }
+    }
+
+    #[tokio::test]
+    async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
+        let transforms: [Box<dyn Transform>; 1] = [Box::new(Refusal)];
+        let handling = Handling { transforms: &transforms, max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
+        let tenth = MOST_REJECTED_BYTES / 10;
+        for (count, ends) in [(9, false), (10, true)] {
+            let mut remains = Remains::default();
+            let items = stream::iter((0..count).map(|_| Ok(row(tenth))));
+            let read: Result<Vec<_>, _> = rows(items, handling, &mut remains).try_collect().await;
+            match read {
+                Ok(rows) => assert!(!ends && rows.is_empty() && remains.rejected.len() == count),
+                Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),
+            }
+        }
+    }
+}

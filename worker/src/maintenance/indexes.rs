@@ -5,7 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use sqlx::PgPool;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -15,12 +15,14 @@ use crate::{
 
 /// How often they are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+/// How long a look may take: the wait for a connection that fell silent would never end.
+const LOOK_WITHIN: Duration = Duration::from_secs(120);
 
 /// Runs until the worker's life ends; not at all where there is no Elasticsearch.
 pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken) {
     let Ok(client) = &env.elasticsearch else { return };
     tokio::select! {
-        () = introduce(&control, client) => {}
+        _ = timeout(LOOK_WITHIN, introduce(&control, client)) => {}
         () = life.cancelled() => return,
     }
     let mut ticks = interval(SWEEP_EVERY);
@@ -30,8 +32,10 @@ pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken
             _ = ticks.tick() => {}
             () = life.cancelled() => return,
         }
-        if let Err(error) = sweep(&control, client, GRACE).await {
-            tracing::debug!(error = %error, "indexes could not be looked for");
+        match timeout(LOOK_WITHIN, sweep(&control, client, GRACE)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::debug!(error = %error, "indexes could not be looked for"),
+            Err(_silence) => tracing::warn!("indexes could not be looked for: no answer"),
         }
     }
 }
