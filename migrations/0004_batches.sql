@@ -24,28 +24,31 @@ grant usage, create on schema etl_query to vitrina_query;
 
 set role vitrina_query;
 
+-- Both are called for every page, so they are in PL/pgSQL: a session keeps its plans. Their caller hands its path over, because
+-- in here it is another.
 create function etl_query.session_state(path text) returns text
-    language sql
-    set search_path = pg_catalog, pg_temp
-begin atomic
-    select concat_ws(E'\n', path, current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
-        current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
-        current_setting('client_encoding'), current_setting('row_security'), current_setting('synchronous_commit'),
-        current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('application_name'),
-        current_setting('session_replication_role'), current_setting('transform_null_equals'),
-        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() p));
-end;
-
-comment on function etl_query.session_state is
-    'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
-
--- The caller hands its path over: in here it is another.
-create function etl_query.refuse_changed_session(before text, path text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> before then
+    return concat_ws(E'\n', path, current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
+        current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
+        current_setting('client_encoding'), current_setting('row_security'), current_setting('synchronous_commit'),
+        current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('application_name'),
+        current_setting('session_replication_role'), current_setting('transform_null_equals'),
+        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p));
+end
+$$;
+
+comment on function etl_query.session_state is
+    'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
+
+create function etl_query.refuse_changed_session(state_before text, path text) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if etl_query.session_state(path) <> state_before then
         raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
     end if;
 end
@@ -82,7 +85,7 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
     set plan_cache_mode = auto
 as $$
 declare
-    before text := etl_query.session_state(current_setting('search_path'));
+    state_before text := etl_query.session_state(current_setting('search_path'));
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -94,12 +97,12 @@ begin
             page_size, after, upper;
     exception
         when others then
-            perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+            perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
             perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
 end
 $$;
 
@@ -117,7 +120,7 @@ create function etl_page.estimate(query text, after text[], upper text, page_siz
 as $$
 declare
     plan json;
-    before text := etl_query.session_state(current_setting('search_path'));
+    state_before text := etl_query.session_state(current_setting('search_path'));
 begin
     begin
         perform set_config('transaction_read_only', 'on', true);
@@ -126,12 +129,12 @@ begin
             page_size, after, upper;
     exception
         when others then
-            perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+            perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
             perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
     return plan;
 end
 $$;
@@ -144,7 +147,7 @@ create function etl_page.describe(query text)
     set standard_conforming_strings = on
 as $$
 declare
-    before text := etl_query.session_state(current_setting('search_path'));
+    state_before text := etl_query.session_state(current_setting('search_path'));
     done boolean := false;
 begin
     begin
@@ -173,7 +176,7 @@ begin
             end if;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
     return next;
 end
 $$;
