@@ -22,6 +22,9 @@ use super::{
     plan::{Bound, WalkColumn},
 };
 
+/// How many rows a page has. They are counted once.
+pub(super) const TOTAL: &str = "total as (select count(*) as rows from page)";
+
 /// Everything a page's statement is made of.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
@@ -68,10 +71,10 @@ impl Page<'_> {
     /// The whole statement.
     pub fn statement(&self) -> String {
         format!(
-            "with page as materialized ({rows}),
+            "with page as materialized ({rows}), {TOTAL},
             written as ({write})
-            select count(*), {written}, ({last}), {more}
-            from page",
+            select total.rows, {written}, ({last}), ({more})
+            from total",
             rows = self.read_confined(&self.rows(), self.reader.columns.iter()),
             write = self.write(),
             // Rows that are gathered count as written when they change the target.
@@ -89,7 +92,7 @@ impl Page<'_> {
         let place = if self.pages_itself() {
             format!("order by {}", newest.join(", "))
         } else {
-            "offset (select greatest(count(*) - 1, 0) from page)".to_owned()
+            "offset (select greatest(rows - 1, 0) from total)".to_owned()
         };
         // In the middle of NULL keys the place to go on from afterwards is carried along.
         let then = match self.walk_names("newest").first() {
@@ -106,13 +109,14 @@ impl Page<'_> {
     /// Whether there may be more rows after this page; null if the page did not get further.
     pub(super) fn more(&self) -> String {
         if !self.pages_itself() {
-            return "count(*) >= $4".to_owned();
+            return "total.rows >= $4".to_owned();
         }
         let names = self.walk_names("page");
         let key = names.first().cloned().unwrap_or_default();
         format!(
-            "case when bool_and({key} is not null and coalesce($5 is null or ({names}) > ({values}), true)) is false
-                  then null else count(*) > 0 end",
+            "select case when bool_and({key} is not null and coalesce($5 is null or ({names}) > ({values}), true)) is false
+                  then null else count(*) > 0 end
+            from page",
             names = names.join(", "),
             values = self.begin_values(),
         )

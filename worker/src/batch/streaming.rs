@@ -4,7 +4,7 @@ use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
 
 use super::{
     confined::{literal, of_any_length},
-    pushdown::{Page, quote},
+    pushdown::{Page, TOTAL, quote},
 };
 
 /// Bytes of a key's value that are kept of a row that is too long itself.
@@ -25,7 +25,7 @@ impl Page<'_> {
         let key_alone: Vec<_> =
             self.key.iter().zip(places()).map(|(name, k)| format!("{}, {}", literal(name), short(&k))).collect();
         format!(
-            "with page as materialized ({rows})
+            "with page as materialized ({rows}), {TOTAL}
             select array[{texts}], case when bytes > {most} then json_build_object({key_alone})::text else doc end,
                    null::bigint, null::text[], null::boolean, case when bytes > {most} then bytes end
             from (
@@ -34,8 +34,8 @@ impl Page<'_> {
                 from (select {keys}{doc} as doc from ({fresh}) as fresh offset 0) as whole
             ) as measured
             union all
-            select null, null, count(*), ({last}), {more}, null
-            from page",
+            select null, null, total.rows, ({last}), ({more}), null
+            from total",
             rows = self.rows(),
             texts = texts.join(", "),
             key_alone = key_alone.join(", "),
