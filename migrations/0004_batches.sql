@@ -8,9 +8,11 @@
 -- table that was truncated and filled while the query waited for it would otherwise be read as empty. The locks are kept
 -- until the transaction ends, because large values of the rows are still read from the table when the rows are written.
 --
--- A function that a query calls may change its session all the same. A query that changed a setting which the statements
--- around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for the second the
--- services close the connection. A query's own SQLSTATE is never taken for one of Vitrina's or of a lost connection (VT007).
+-- A function that a query calls, or a trigger of a mart, may change its session all the same. One that changed a setting which
+-- the statements around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for
+-- the second the services close the connection. A setting can also be changed behind one that lasts until the commit, where
+-- nobody sees it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE is never
+-- taken for one of Vitrina's or of a lost connection (VT007).
 grant vitrina_query, vitrina_mart to current_user;
 create schema if not exists etl_page;
 create schema if not exists etl_swap authorization vitrina_mart;
@@ -24,51 +26,68 @@ grant usage, create on schema etl_query to vitrina_query;
 
 set role vitrina_query;
 
--- Both are called for every page, so they are in PL/pgSQL: a session keeps its plans. Their caller hands its path over, because
+-- These are called for every page, so they are in PL/pgSQL: a session keeps its plans. Their caller hands its path over, because
 -- in here it is another.
-create function etl_query.session_state(path text) returns text
+create function etl_query.session_state(path text) returns text[]
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    return concat_ws(E'\n', path, current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
+    return array[path,
+        -- What transactions of the services set for themselves (`set_back_session`).
+        current_setting('application_name'), current_setting('statement_timeout'), current_setting('lock_timeout'),
+        current_setting('idle_in_transaction_session_timeout'), current_setting('max_parallel_workers_per_gather'),
+        current_setting('synchronous_commit'),
+        current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
         current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
-        current_setting('client_encoding'), current_setting('row_security'), current_setting('synchronous_commit'),
-        current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('application_name'),
-        current_setting('session_replication_role'), current_setting('transform_null_equals'),
-        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p));
+        current_setting('client_encoding'), current_setting('row_security'), current_setting('session_replication_role'),
+        current_setting('transform_null_equals'),
+        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p)];
 end
 $$;
 
 comment on function etl_query.session_state is
     'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
 
-create function etl_query.refuse_changed_session(state_before text, path text) returns void
+create function etl_query.set_back_session(before text[], path text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> state_before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls changed its session: settings or prepared statements';
+    if etl_query.session_state(path) <> before then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
     end if;
+    -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
+    execute 'reset all';
+    perform set_config('search_path', before[1], true),
+            set_config('application_name', before[2], true),
+            set_config('statement_timeout', before[3], true),
+            set_config('lock_timeout', before[4], true),
+            set_config('idle_in_transaction_session_timeout', before[5], true),
+            set_config('max_parallel_workers_per_gather', before[6], true),
+            set_config('synchronous_commit', before[7], true);
 end
 $$;
 
-comment on function etl_query.refuse_changed_session is 'Fails if the session is not as it was before a query';
+comment on function etl_query.set_back_session is
+    'Fails if the session is not as it was before a query. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
-create function etl_query.refuse_foreign_state(state text, message text) returns void
+create function etl_query.blame_query(before text[], path text, state text, message text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if state ~ '^(VT|08|28|57P|53300)' then
+    if etl_query.session_state(path) <> before then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed prepared statements of its session';
+    end if;
+    if state ~ '^(VT|08|28|57P|53300)' and state not in ('VT006', 'VT007') then
         raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', message, state);
     end if;
 end
 $$;
 
-comment on function etl_query.refuse_foreign_state is
-    'Fails in another way if a query failed with a SQLSTATE that says something about Vitrina or its connection';
+comment on function etl_query.blame_query is
+    'After a query has failed: fails in another way if it changed its session, or failed with a SQLSTATE that says something about Vitrina or its connection';
 
 create function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
     returns setof record
@@ -85,7 +104,7 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
     set plan_cache_mode = auto
 as $$
 declare
-    state_before text := etl_query.session_state(current_setting('search_path'));
+    before text[] := etl_query.session_state(current_setting('search_path'));
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -97,12 +116,11 @@ begin
             page_size, after, upper;
     exception
         when others then
-            perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
-            perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
+            perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
 end
 $$;
 
@@ -120,7 +138,7 @@ create function etl_page.estimate(query text, after text[], upper text, page_siz
 as $$
 declare
     plan json;
-    state_before text := etl_query.session_state(current_setting('search_path'));
+    before text[] := etl_query.session_state(current_setting('search_path'));
 begin
     begin
         perform set_config('transaction_read_only', 'on', true);
@@ -129,12 +147,11 @@ begin
             page_size, after, upper;
     exception
         when others then
-            perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
-            perform etl_query.refuse_foreign_state(sqlstate, sqlerrm);
+            perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
     return plan;
 end
 $$;
@@ -147,13 +164,12 @@ create function etl_page.describe(query text)
     set standard_conforming_strings = on
 as $$
 declare
-    state_before text := etl_query.session_state(current_setting('search_path'));
+    before text[] := etl_query.session_state(current_setting('search_path'));
     done boolean := false;
 begin
     begin
         execute 'create temporary view vitrina_judged as select * from (' || query || E'\n) as source';
-        -- Once more in other brackets: a text that closes a bracket of ours and goes on behind it cannot be read in both.
-        execute 'create temporary view vitrina_bracketed as select * from ((' || query || E'\n)) as source';
+        -- Looked at before the text is read again: a literal that executes something while it is read could exchange the view.
         select w.ev_action::text into tree from pg_rewrite w where w.ev_class = 'pg_temp.vitrina_judged'::regclass;
         select coalesce(array_agg(a.attname::text order by a.attnum), '{}'),
                coalesce(array_agg(a.atttypid order by a.attnum), '{}'),
@@ -166,17 +182,22 @@ begin
         left join pg_collation c on c.oid = a.attcollation and a.attcollation <> t.typcollation
         left join pg_namespace n on n.oid = c.collnamespace
         where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
+        -- Once more in other brackets: a text that closes a bracket of ours and goes on behind it cannot be read in both.
+        execute 'create temporary view vitrina_bracketed as select * from ((' || query || E'\n)) as source';
         -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
         done := true;
         raise exception using errcode = 'VT005', message = 'described';
     exception
         when sqlstate 'VT005' then
             if not done then
-                raise;
+                perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             end if;
+        when others then
+            perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
+            raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.refuse_changed_session(state_before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
     return next;
 end
 $$;
@@ -198,10 +219,22 @@ create function etl_page.run(statement text, after text[], upper text, page_size
     set enable_seqscan = on
     set plan_cache_mode = auto
 as $$
+declare
+    before text[] := etl_query.session_state(current_setting('search_path'));
 begin
-    return query execute statement using
-        case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
-        page_size, after, upper;
+    begin
+        return query execute statement using
+            case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
+            page_size, after, upper;
+    exception
+        -- Of etl_page.write_rows.
+        when sqlstate 'VT004' then
+            raise;
+        when others then
+            perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
+            raise;
+    end;
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
 end
 $$;
 
@@ -244,7 +277,6 @@ reset role;
 --   VT001  another worker has taken it over
 --   VT002  its run was ended
 --   VT003  its page did not get further
--- A query that changed its session fails with VT006.
 create function etl.refuse_batch(code text, reason text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
@@ -253,6 +285,37 @@ begin
     raise exception using errcode = code, message = reason;
 end
 $$;
+
+-- A query can change the name of its session. It cannot let go of a lock that lasts as long as the transaction. The lock is
+-- tried for and shared: nobody can make others wait by it.
+create function etl.mark_session(work uuid) returns boolean
+    language sql
+    set search_path = pg_catalog, pg_temp
+begin atomic
+    select pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0));
+end;
+
+comment on function etl.mark_session is 'Marks the transaction as one that works for a run, a report or a description';
+
+create function etl.sessions_of(work uuid) returns setof integer
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+begin atomic
+    select a.pid
+    from pg_stat_activity a
+    where a.datname = current_database() and a.usename = session_user and a.pid <> pg_backend_pid()
+      and (a.application_name = 'vitrina-worker ' || work
+           or a.pid in (
+               select l.pid
+               from pg_locks l
+               where l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted and l.objsubid = 1
+                 and l.database = (select d.oid from pg_database d where d.datname = current_database())
+                 and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(work::text, 0)));
+end;
+
+comment on function etl.sessions_of is
+    'The sessions of this account that work for a run, a report or a description, by their name or mark. Those of other accounts are left alone, whatever they call themselves';
 
 create function etl.run_batch(
     batch_run uuid,
@@ -284,8 +347,8 @@ declare
     run etl.etl_runs;
     page record;
 begin
-    -- A cancellation finds the run's statement by this name (`store::backends`).
-    perform set_config('application_name', 'vitrina-worker ' || batch_run, true);
+    -- A cancellation finds the run's statement by this name and mark (`store::backends`).
+    perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
     -- The fence: whoever moves the number first owns the batch. A late twin waits here for the row and then fails.
     update etl.etl_run_ranges g
@@ -366,7 +429,7 @@ begin
         insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
         select next_job, j.job_type,
                convert_to((convert_from(j.job, 'UTF8')::jsonb
-                   || jsonb_build_object('batch', batch_number + 1, 'after', to_jsonb(page.last), 'attempt', 0,
+                   || jsonb_build_object('batch', batch_number + 1, 'after', to_jsonb(page.last), 'attempt', 0, 'lost', 0,
                        'queued_us', case when not keep then (extract(epoch from clock_timestamp()) * 1000000)::bigint end))::text, 'UTF8'),
                case when keep then 'Running' else 'Pending' end, 0, j.max_attempts,
                -- Only a job that is due is announced: whoever is kept out need not be woken.

@@ -90,7 +90,8 @@ grant execute on function
     to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
 revoke execute on all functions in schema etl_query from public;
-grant usage on schema etl_query to vitrina_query;
+grant usage on schema etl_query to vitrina_query, vitrina_mart;
+grant execute on all functions in schema etl_query to vitrina_mart;
 grant usage on schema etl_page to vitrina_app, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;

@@ -26,11 +26,13 @@ pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_m
 /// and the next user of the connection would write into a transaction that is never committed.
 const END_TRANSACTION: &str = "begin; rollback";
 
-/// What makes a session that executed a user's query new again. The query cannot have changed its role. Prepared statements
-/// stay, so the last statement counts them: those that the driver made, and those that were made in SQL.
-const RENEW: &str =
-    "begin; rollback; close all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences; reset all;
-    select count(*) filter (where not from_sql), count(*) filter (where from_sql) from pg_prepared_statement()";
+/// What makes a session that executed a user's query new again. The query cannot have changed its role. The settings come
+/// first: until then names may mean what the query wanted them to. Prepared statements stay, so the last statement counts
+/// them: those that the driver made, and those that were made in SQL.
+const RENEW: &str = "begin; rollback; reset all; close all; unlisten *; select pg_catalog.pg_advisory_unlock_all();
+    discard temp; discard sequences;
+    select pg_catalog.count(*) filter (where not p.from_sql), pg_catalog.count(*) filter (where p.from_sql)
+    from pg_catalog.pg_prepared_statement() as p";
 
 /// A pool that connects when it is first used: a service starts, and says so, while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {

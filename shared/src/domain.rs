@@ -33,3 +33,6 @@ pub use source_column::SourceColumn;
 pub use status::{Command, IllegalTransition, Status};
 pub use target::{Target, TargetName};
 pub use task_plan::{Task, TaskPlan};
+
+/// The schemas of Vitrina's own tables and functions.
+pub const OWN_SCHEMAS: [&str; 5] = ["etl", "etl_page", "etl_query", "etl_swap", "apalis"];

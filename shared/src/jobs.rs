@@ -52,6 +52,9 @@ pub struct ReportJob {
     /// How often it failed.
     #[serde(default)]
     pub attempt: u32,
+    /// How often the server ended its session.
+    #[serde(default)]
+    pub lost: u32,
     /// When it was queued, in microseconds of the server's clock.
     #[serde(default)]
     pub queued_us: Option<i64>,
@@ -71,6 +74,7 @@ impl ReportJob {
             report_id,
             kind,
             attempt: 0,
+            lost: 0,
             queued_us: None,
             correlation_id,
             traceparent: trace_context::current(),
@@ -80,6 +84,11 @@ impl ReportJob {
     /// The same after one more attempt that failed.
     pub fn again(&self) -> Self {
         Self { attempt: self.attempt + 1, ..self.clone() }
+    }
+
+    /// The same after the server ended its session.
+    pub fn lost(&self) -> Self {
+        Self { lost: self.lost + 1, ..self.clone() }
     }
 }
 
@@ -99,6 +108,9 @@ pub struct BatchJob {
     /// How often this batch failed.
     #[serde(default)]
     pub attempt: u32,
+    /// How often the server ended its session.
+    #[serde(default)]
+    pub lost: u32,
     /// When it was queued, in microseconds of the server's clock; absent where the job never waited.
     #[serde(default)]
     pub queued_us: Option<i64>,

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use rand::RngExt;
-use sqlx::{error::DatabaseError, postgres::PgDatabaseError};
+use sqlx::{
+    error::DatabaseError,
+    postgres::{PgDatabaseError, PgSeverity},
+};
 use vitrina_shared::{
     database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
 };
@@ -27,6 +30,8 @@ const SWAP_SCHEMA: &str = "etl_swap";
 const LOCKED: &str = "55P03";
 /// How much the rejected rows of one batch may take: they are kept in memory until it commits.
 pub const MOST_REJECTED_BYTES: usize = 64 << 20;
+/// How often the server may end the session of a job that is no worse for it: servers are restarted.
+const MOST_LOST: u32 = 10;
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -108,6 +113,24 @@ impl BatchError {
     }
 }
 
+impl BatchError {
+    /// Whether the server has ended the session, and said so.
+    pub fn lost_session(&self) -> bool {
+        matches!(self, Self::Away(error) if error.as_database_error().is_some())
+    }
+
+    /// The same, or a failure if the server has ended the sessions of this job so often that it is the job's own doing.
+    pub fn unless_lost(self, times: u32) -> Self {
+        if times < MOST_LOST || !self.lost_session() {
+            return self;
+        }
+        Self::Failed {
+            class: ErrorClass::Transient,
+            message: format!("the server ended the session {times} times: {self}"),
+        }
+    }
+}
+
 /// Why a batch fails whose rejected rows take too much. `what` begins the sentence: who refuses them.
 pub fn too_much_rejected(what: &str) -> String {
     let most = MOST_REJECTED_BYTES >> 20;
@@ -137,6 +160,10 @@ impl From<sqlx::Error> for BatchError {
         if let Some(key) = repeated_key(server) {
             return Self::fatal(several_rows(&format!("({key}) ")));
         }
+        // What Vitrina refuses never ends the session: a query has made this of an error of its own.
+        if code.starts_with("VT") && is_fatal(server) {
+            return Self::Away(error);
+        }
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
@@ -154,6 +181,12 @@ impl From<sqlx::Error> for BatchError {
         }
         Self::Failed { class: classify(&code), message: explain(server, &code) }
     }
+}
+
+/// Whether the server ended the session with this error.
+fn is_fatal(error: &(dyn DatabaseError + 'static)) -> bool {
+    let severity = error.try_downcast_ref::<PgDatabaseError>().map(PgDatabaseError::severity);
+    matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic))
 }
 
 /// Whether the server refused a row, by its value or by a constraint, and might take the page's others.

@@ -1,8 +1,8 @@
 //! The runs and reports that this worker is at work on, and how it lets go of one whose statement does not come back.
 //!
 //! A statement is cancelled first, and nearly always ends then. PostgreSQL does not look for interrupts everywhere, so
-//! one that has not ended [`PATIENCE`] later is given up: the job gets its slot back, and the sessions of the work close
-//! their connections instead of returning them to their pools (`session`). The server ends such a statement when it can.
+//! one that has not ended [`PATIENCE`] later is given up: its session on the server is told to end as soon as it can, the job
+//! gets its slot back, and the sessions of the work close their connections instead of returning them to their pools (`session`).
 //!
 //! Work says when it waits for the server ([`Waits`]). If it does for long, and the server is not at work on it, the
 //! connection fell silent (`maintenance::silence`): the work is given up too, and tried again.
@@ -65,9 +65,9 @@ impl InHand {
         unpoisoned(&self.0).keys().copied().collect()
     }
 
-    /// Notes which of it nobody wants any more. Gives up, and returns, what has been unwanted for long enough.
+    /// Notes which of it nobody wants any more. Returns what has been unwanted for long enough to be given up.
     pub fn note_unwanted(&self, ids: &[Uuid]) -> Vec<Uuid> {
-        let mut given_up = Vec::new();
+        let mut overdue = Vec::new();
         for (id, work) in unpoisoned(&self.0).iter_mut() {
             if !ids.contains(id) {
                 // A pause was withdrawn.
@@ -76,11 +76,17 @@ impl InHand {
             }
             let since = work.unwanted_since.get_or_insert_with(Instant::now);
             if since.elapsed() >= PATIENCE && !work.given_up.is_cancelled() {
-                work.given_up.cancel();
-                given_up.push(*id);
+                overdue.push(*id);
             }
         }
-        given_up
+        overdue
+    }
+
+    /// Gives work up.
+    pub fn give_up(&self, id: Uuid) {
+        if let Some(work) = unpoisoned(&self.0).get(&id) {
+            work.given_up.cancel();
+        }
     }
 
     /// What has been waiting for the server for longer than `quiet` without hearing anything.

@@ -1,9 +1,10 @@
 //! Which schemas a source query may read.
 
 use super::env::{Env, FromEnv};
+use crate::domain::OWN_SCHEMAS;
 
-/// Schemas that hold our own state, our results or the server's catalogue: never a source.
-const RESERVED: [&str; 4] = ["etl", "apalis", "analytics", "information_schema"];
+/// Schemas that hold our results or the server's catalogue: no more a source than [`OWN_SCHEMAS`].
+const RESERVED: [&str; 2] = ["analytics", "information_schema"];
 
 /// What source queries may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ fn parse(value: &str) -> Result<SourceConfig, String> {
 }
 
 fn check(name: &str) -> Result<(), String> {
-    if RESERVED.contains(&name) || name.starts_with("pg_") {
+    if RESERVED.contains(&name) || OWN_SCHEMAS.contains(&name) || name.starts_with("pg_") {
         return Err(format!("names the schema {name} which is never a source"));
     }
     let starts_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
@@ -73,7 +74,18 @@ mod tests {
 
     #[test]
     fn our_own_schemas_and_the_catalogue_are_refused() {
-        for name in ["etl", "apalis", "analytics", "pg_catalog", "information_schema", "pg_temp", "pg_toast"] {
+        for name in [
+            "etl",
+            "etl_page",
+            "etl_query",
+            "etl_swap",
+            "apalis",
+            "analytics",
+            "pg_catalog",
+            "information_schema",
+            "pg_temp",
+            "pg_toast",
+        ] {
             let sentence = read(&format!("content,{name}")).expect_err(name);
             assert_eq!(sentence, format!("VITRINA_SOURCE_SCHEMAS names the schema {name} which is never a source."));
         }

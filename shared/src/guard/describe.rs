@@ -10,10 +10,14 @@ use sqlparser::tokenizer::Location;
 use sqlx::postgres::types::Oid;
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
+use uuid::Uuid;
 
 use super::{GuardError, ParameterTypes, Refusal, SourceQuery, SourceSchemas, judged};
 use crate::domain::SourceColumn;
-use crate::store::value_types::{self, ValueType};
+use crate::store::{
+    backends,
+    value_types::{self, ValueType},
+};
 
 /// How much `etl_page.describe` writes before the query; complaints are counted from there.
 const BEFORE: usize = "create temporary view vitrina_judged as select * from (".len();
@@ -26,11 +30,13 @@ const TIMED_OUT: &str = "57014";
 pub struct QueryLimits {
     pub statement: Duration,
     pub lock: Duration,
+    /// By which the session is found on the server, should it not come back (`store::backends`).
+    pub mark: Uuid,
 }
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self { statement: Duration::from_secs(5), lock: Duration::from_secs(2) }
+        Self { statement: Duration::from_secs(5), lock: Duration::from_secs(2), mark: Uuid::now_v7() }
     }
 }
 
@@ -103,9 +109,10 @@ pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSc
 /// A transaction for one description.
 async fn begin<'c>(conn: &'c mut PgConnection, limits: &QueryLimits) -> sqlx::Result<Transaction<'c, Postgres>> {
     let limited = format!(
-        "begin; set local statement_timeout = {}; set local lock_timeout = {}",
+        "begin; set local statement_timeout = {}; set local lock_timeout = {}; {}",
         milliseconds(limits.statement),
         milliseconds(limits.lock),
+        backends::mark(limits.mark),
     );
     conn.begin_with(AssertSqlSafe(limited)).await
 }

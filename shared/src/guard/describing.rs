@@ -1,8 +1,8 @@
 //! Descriptions that always come back.
 //!
 //! A description has connections of its own and a deadline. One that does not come back, because the server is busy with
-//! something that looks at no interrupt, is given up together with its connection: the pool opens another one, and whoever
-//! asked keeps its turn until the server has let go.
+//! something that looks at no interrupt, is given up together with its connection: the server is told to end the session, the
+//! pool opens another connection, and the author keeps its turn until the server has let go.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,10 @@ use std::time::Duration;
 use sqlx::{Connection, PgPool, pool::PoolConnection, postgres::Postgres};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
+use uuid::Uuid;
+
 use super::{Description, GuardError, QueryLimits, Refusal, SourceQuery, SourceSchemas, check_functions, describe};
+use crate::store::backends;
 
 /// Longer than the statements of a description may take.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -53,15 +56,16 @@ impl Describing {
         // A task of its own: a request that is given up meanwhile must not leave a connection in the middle of a statement.
         let described = tokio::spawn(async move {
             let mut connection = this.pool.acquire().await?;
+            let limits = QueryLimits::default();
             let asked = async {
                 check_functions(&mut connection, &query, &schemas).await?;
                 let walk = (walk.0.as_deref(), walk.1.as_deref());
-                describe(&mut connection, &query, walk, &schemas, &QueryLimits::default()).await
+                describe(&mut connection, &query, walk, &schemas, &limits).await
             };
             match timeout(PATIENCE, asked).await {
                 Ok(described) => described.map(|description| (query, description)),
                 Err(_) => {
-                    this.give_up(connection);
+                    this.give_up(connection, limits.mark);
                     Err(Refusal::NotDescribed { seconds: PATIENCE.as_secs() }.into())
                 }
             }
@@ -69,11 +73,16 @@ impl Describing {
         described.await.unwrap_or(Err(GuardError::Database(sqlx::Error::WorkerCrashed)))
     }
 
-    /// Leaves the connection to itself until the server answers on it.
-    fn give_up(self, connection: PoolConnection<Postgres>) {
-        tracing::warn!("a query was not described in time; its connection is given up");
+    /// Tells the server to end the session, and leaves the connection to itself until the server has.
+    fn give_up(self, connection: PoolConnection<Postgres>, mark: Uuid) {
+        tracing::warn!("a query was not described in time; its session is ended and its connection given up");
         let mut connection = connection.detach();
         tokio::spawn(async move {
+            let ended = async { backends::terminate(&mut *self.pool.acquire().await?, &[mark]).await };
+            match timeout(PATIENCE, ended).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+                Ok(_) => {}
+                Err(error) => tracing::warn!(error = %error, "the session could not be ended"),
+            }
             let _answered = timeout(LONGEST, connection.ping()).await;
             drop(self.turn);
         });

@@ -13,12 +13,10 @@ use sqlx::PgConnection;
 
 use super::allowed::{Author, FunctionFacts, Use};
 use super::{GuardError, Refusal, SourceSchemas};
+use crate::domain::OWN_SCHEMAS;
 
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;
-
-/// Schemas of Vitrina's own, which no view leads to.
-const OWN_SCHEMAS: [&str; 5] = ["etl", "etl_page", "etl_query", "etl_swap", "apalis"];
 
 /// What was found in a query that may be executed.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! `pg_stat_activity`: the sessions that execute a user's text, found by the run or report they work for.
 //!
-//! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts. `etl.run_batch` takes that name
-//! itself, all others begin with [`begin`]. Whatever ends a run can so end its statement too.
+//! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts, and has a mark that the user's text
+//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all others begin with [`begin`]. Whatever ends a run
+//! can so end its statement too.
 
 use std::time::Duration;
 
@@ -45,41 +46,42 @@ pub async fn begin<'c>(
     begin: &str,
 ) -> sqlx::Result<Transaction<'c, Postgres>> {
     // Sent together, so the name costs no round trip; an id has no quotes.
-    let statement = format!("{begin}; set local application_name = 'vitrina-worker {id}'");
+    let statement = format!("{begin}; set local application_name = 'vitrina-worker {id}'; {}", mark(id));
     connection.begin_with(AssertSqlSafe(statement)).await
 }
 
-/// Cancels what the sessions of a run or report are executing now. Returns how many there were. Sessions of other accounts
-/// are left alone, whatever they call themselves: trying to cancel one of a superuser would be an error.
+/// The statement that marks the transaction as one that works for a run, a report or a description.
+pub fn mark(id: Uuid) -> String {
+    format!("select etl.mark_session('{id}')")
+}
+
+/// Cancels what the sessions of a run or report are executing now. Returns how many there were.
 pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64> {
     let cancelled = sqlx::query_scalar!(
         r#"
         select count(*) filter (where pg_cancel_backend(a.pid)) as "cancelled!"
-        from pg_stat_activity a
-        where a.datname = current_database() and a.usename = session_user
-          and a.application_name = 'vitrina-worker ' || $1::text
-          and a.state = 'active' and a.pid <> pg_backend_pid()
+        from etl.sessions_of($1) as own (pid)
+        join pg_stat_activity a on a.pid = own.pid
+        where a.state = 'active'
         "#,
-        id.to_string(),
+        id,
     )
     .fetch_one(connection)
     .await?;
     Ok(cancelled.unsigned_abs())
 }
 
-/// Ends the sessions of runs or reports, whatever they do, and rolls back what they did. Returns how many there were.
+/// Ends the sessions of runs, reports or descriptions, whatever they do, and rolls back what they did. Returns how many there were.
 ///
-/// For sessions that nobody waits for any more: their worker died, or their connection fell silent.
+/// For sessions that nobody waits for any more: their worker died, their connection fell silent, or they did not end when
+/// they were cancelled.
 pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<u64> {
-    let names: Vec<String> = ids.iter().map(|id| format!("vitrina-worker {id}")).collect();
     let terminated = sqlx::query_scalar!(
         r#"
-        select count(*) filter (where pg_terminate_backend(a.pid)) as "terminated!"
-        from pg_stat_activity a
-        where a.datname = current_database() and a.usename = session_user
-          and a.application_name = any($1) and a.pid <> pg_backend_pid()
+        select count(*) filter (where pg_terminate_backend(own.pid)) as "terminated!"
+        from unnest($1::uuid[]) as work (id), etl.sessions_of(work.id) as own (pid)
         "#,
-        &names,
+        ids,
     )
     .fetch_one(connection)
     .await?;
@@ -95,12 +97,10 @@ pub async fn working(connection: &mut PgConnection, ids: &[Uuid], recent: Durati
         from unnest($1::uuid[]) as held (id)
         where exists (
             select
-            from pg_stat_activity a
-            where a.datname = current_database() and a.usename = session_user
-              and a.application_name = 'vitrina-worker ' || held.id
-              and a.pid <> pg_backend_pid()
-              and (a.state = 'active' and a.wait_event_type is distinct from 'Client'
-                   or a.state_change between clock_timestamp() - $2::interval and clock_timestamp())
+            from etl.sessions_of(held.id) as own (pid)
+            join pg_stat_activity a on a.pid = own.pid
+            where a.state = 'active' and a.wait_event_type is distinct from 'Client'
+               or a.state_change between clock_timestamp() - $2::interval and clock_timestamp()
         )
         "#,
         ids,

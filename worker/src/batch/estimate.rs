@@ -131,6 +131,7 @@ mod tests {
             batch: 0,
             after: None,
             attempt: 0,
+            lost: 0,
             queued_us: None,
             correlation_id: String::new(),
             traceparent: None,

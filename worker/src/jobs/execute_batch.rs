@@ -68,7 +68,13 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
         match outcome {
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
             Ok(Step::Dropped) => forget(env, &job).await,
-            Err(error) => settle_in_time(env, &job, &attribute(env, error).await).await,
+            Err(error) => {
+                let error = attribute(env, error).await.unless_lost(job.batch.lost);
+                if error.lost_session() {
+                    job.batch.lost += 1;
+                }
+                settle_in_time(env, &job, &error).await;
+            }
         }
     }
     .instrument(span)

@@ -76,7 +76,14 @@ async fn make(env: &Environment, job: &HeldReport) {
             metrics::histogram!(REPORT_DURATION, "kind" => job.job.kind.as_str()).record(took.as_secs_f64());
             tracing::info!(duration_ms = took.as_secs_f64() * 1000.0, "report made");
         }
-        Err(error) => settle_in_time(env, job, &attribute(env, error).await).await,
+        Err(error) => {
+            let error = attribute(env, error).await.unless_lost(job.job.lost);
+            if error.lost_session() {
+                let job = HeldReport { job: job.job.lost(), ..job.clone() };
+                return settle_in_time(env, &job, &error).await;
+            }
+            settle_in_time(env, job, &error).await;
+        }
     }
 }
 
