@@ -50,6 +50,108 @@ async fn a_query_that_changes_settings_of_its_session_fails_and_leaves_none_behi
     }
 }
 
+/// What `set` puts behind a `set local` comes out at the commit, where nobody looks any more.
+const MASKED: &str = "perform set_config('search_path', 'content, pg_catalog', false);
+    perform set_config('search_path', 'pg_catalog, pg_temp', true);
+    perform set_config('timezone', 'Asia/Tokyo', false);
+    perform set_config('timezone', 'UTC', true);
+    perform set_config('enable_indexscan', 'off', false);
+    perform set_config('default_transaction_isolation', 'serializable', false);";
+
+#[tokio::test]
+async fn a_query_leaves_no_setting_behind_that_comes_out_at_the_commit() {
+    let db = scene().await;
+    make_outcome(&db).await;
+    meddler(&db, &format!("begin {MASKED} return 'meddled'; end")).await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    execute(&mut conn, "select 1 as one").await.unwrap();
+    let before = session(&mut conn).await;
+    assert_eq!(execute(&mut conn, "select content.meddle() as meddled").await.unwrap(), 1);
+    assert!(before == session(&mut conn).await, "after a page");
+    let read = "select count(*) from etl_page.read('select content.meddle() as m', null, null, 1, false) as t (m text)";
+    assert_eq!(sqlx::query_scalar::<_, i64>(read).fetch_one(&mut *conn).await.unwrap(), 1);
+    assert!(before == session(&mut conn).await, "after a query by itself");
+}
+
+#[tokio::test]
+async fn a_trigger_of_a_mart_neither_changes_the_session_nor_pretends_that_the_server_has_failed() {
+    for (body, expected) in [
+        (format!("begin {MASKED} return new; end"), ""),
+        ("begin perform set_config('search_path', 'content', false); return new; end".to_owned(), "VT006"),
+        ("begin raise exception using errcode = '57P01', message = 'the end'; end".to_owned(), "VT007"),
+        ("begin raise exception using errcode = 'VT001', message = 'the end'; end".to_owned(), "VT007"),
+    ] {
+        let db = scene().await;
+        make_outcome(&db).await;
+        let trigger = format!(
+            "create function analytics.meddle() returns trigger language plpgsql as $$ {body} $$;
+             create trigger meddle before insert on analytics.outcome for each row execute function analytics.meddle();"
+        );
+        sqlx::raw_sql(AssertSqlSafe(trigger)).execute(db.admin()).await.unwrap();
+        let mut conn = db.pool().acquire().await.unwrap();
+        let loads = "select count(*) from etl_page.read('select 1 as one', null, null, 1, false) as t (one int)";
+        sqlx::query(loads).execute(&mut *conn).await.unwrap();
+        let before = session(&mut conn).await;
+        let outcome = execute(&mut conn, "select 1 as one").await;
+        assert_eq!(outcome.as_ref().err().map(code).unwrap_or_default(), expected, "{body}: {outcome:?}");
+        assert!(before == session(&mut conn).await, "{body}");
+    }
+}
+
+/// A literal of a domain executes the domain's check while the text is read.
+async fn literal(db: &TestDatabase, body: &str) {
+    let made = format!(
+        "create sequence content.times; grant usage on sequence content.times to vitrina_query;
+         create function content.meddle_inside(v text) returns boolean volatile language plpgsql as $$ {body} $$;
+         create function content.tries(v text) returns boolean immutable language plpgsql
+             as $$ begin return content.meddle_inside(v); end $$;
+         create domain content.tried as text check (content.tries(value));"
+    );
+    sqlx::raw_sql(AssertSqlSafe(made)).execute(db.admin()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_query_cannot_exchange_the_view_that_is_judged() {
+    let db = scene().await;
+    literal(
+        &db,
+        "begin
+            if nextval('content.times') > 1 then
+                drop view if exists pg_temp.vitrina_judged;
+                create temporary view vitrina_judged as select 1 as id, 'x'::text as name;
+            end if;
+            return true;
+        end",
+    )
+    .await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    let described: Result<String, _> = sqlx::query_scalar("select tree from etl_page.describe($1)")
+        .bind("select 7 as id, pg_sleep(0)::text as name where ('{x}'::content.tried[])[1] is not null")
+        .fetch_one(&mut *conn)
+        .await;
+    // The text is read again, and what it did then fails or is undone; the tree is that of the query.
+    if let Ok(tree) = described {
+        let sleep: i64 =
+            sqlx::query_scalar("select 'pg_sleep'::regproc::oid::bigint").fetch_one(&mut *conn).await.unwrap();
+        assert!(tree.contains(&format!(":funcid {sleep} ")), "another query was judged: {tree}");
+    }
+}
+
+#[tokio::test]
+async fn a_literal_cannot_pretend_that_vitrina_or_the_server_has_failed() {
+    for raised in ["57P01", "08006", "53300", "VT001", "VT005"] {
+        let db = scene().await;
+        literal(&db, &format!("begin raise exception using errcode = '{raised}', message = 'the end'; end")).await;
+        let mut conn = db.pool().acquire().await.unwrap();
+        let error = sqlx::query("select tree from etl_page.describe($1)")
+            .bind("select ('{x}'::content.tried[])[1] as id")
+            .fetch_one(&mut *conn)
+            .await
+            .unwrap_err();
+        assert_eq!(code(&error), "VT007", "{raised}: {error}");
+    }
+}
+
 /// Truncated and filled again by another transaction, while the query waits for its lock. The rows were never away.
 #[tokio::test]
 async fn a_source_that_is_replaced_while_a_query_waits_for_it_is_not_read_as_empty() {
