@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
-    database::{self, BY_KEY},
+    database::{self, BY_KEY, LastingPool},
     domain::PipelineId,
     guard::{Describing, SourceSchemas},
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
@@ -32,8 +32,8 @@ const REPORT_BUFFER: usize = 64;
 
 /// The API's state, shared by all requests.
 pub struct App {
-    /// The database.
-    pub db: PgPool,
+    /// The database ([`App::db`]).
+    pub(crate) db: LastingPool,
     /// The same database, for describing queries.
     pub describing: Describing,
     /// Who describes a query just now.
@@ -72,7 +72,10 @@ impl App {
         let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
         notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
         Self {
-            db: database::pool_with(database, "vitrina-api", &[&[limit], &BY_KEY]),
+            db: LastingPool::new({
+                let (database, timeout) = (database.clone(), timeout.clone());
+                move || database::pool_with(&database, "vitrina-api", &[&[("statement_timeout", &timeout)], &BY_KEY])
+            }),
             describing: Describing::new(database::pool_for_queries(&few, "vitrina-api-describing", &[&[limit]])),
             turns: Turns::new(
                 DESCRIBING_PATIENCE,
@@ -88,6 +91,11 @@ impl App {
             config,
             stop,
         }
+    }
+
+    /// The connections of requests.
+    pub fn db(&self) -> PgPool {
+        self.db.current()
     }
 
     /// The state of the request's server.

@@ -7,12 +7,15 @@ use salvo::{
     conn::{Acceptor, TcpListener, tcp::TcpAcceptor},
     fuse::FuseConfig,
 };
+use tokio::time::timeout;
 use vitrina_shared::{metrics, rights, store::backends::Reason};
 
 use crate::{app::App, router};
 
 /// How long requests in flight may take to finish when the process stops.
 pub const DRAIN: Duration = Duration::from_secs(5);
+/// How long connections may take to close after that.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// Headers a request may have, and the bytes they may take together.
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD_BYTES: usize = 32 * 1024;
@@ -73,10 +76,16 @@ impl Server {
             handle.stop_graceful(DRAIN);
         });
         tracing::info!(%addr, "api listening");
-        rights::warn_when_connected(self.app.db.clone(), self.app.stop.clone());
+        rights::warn_when_connected(self.app.db(), self.app.stop.clone());
+        let (db, stop) = (self.app.db.clone(), self.app.stop.clone());
+        tokio::spawn(async move { db.look_after(&stop).await });
         server.try_serve(service).await?;
-        self.app.db.close().await;
-        self.app.describing.close().await;
+        // A connection that fell silent would not say goodbye.
+        let closed = async {
+            self.app.db().close().await;
+            self.app.describing.close().await;
+        };
+        let _ = timeout(LAST_MOMENT, closed).await;
         tracing::info!("api stopped");
         Ok(())
     }

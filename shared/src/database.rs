@@ -1,5 +1,6 @@
 //! The connection pool of a service.
 
+mod lasting;
 mod silence;
 
 use std::time::Duration;
@@ -10,7 +11,10 @@ use sqlx::{
 };
 
 use self::silence::Silence;
-pub use self::silence::Watch;
+pub use self::{
+    lasting::{LastingPool, answers},
+    silence::Watch,
+};
 use crate::config::DatabaseConfig;
 
 /// How long a request waits for a connection before it is told that the database is away.

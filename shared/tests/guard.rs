@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use vitrina_shared::config::DatabaseConfig;
-use vitrina_shared::database;
+use vitrina_shared::database::{self, LastingPool};
 use vitrina_shared::domain::{PipelineDraft, SourceColumn};
 use vitrina_shared::guard::{
     self, Describing, GuardError, MAX_QUERY_BYTES, ParameterTypes, Placeholder, QUERY_ROLE, QueryLimits, Refusal,
@@ -782,6 +782,24 @@ async fn a_transaction_whose_begin_was_given_up_does_not_swallow_what_follows() 
                 .unwrap();
         assert_eq!(committed, 1);
     }
+}
+
+/// As after connections that fell silent while they were given back.
+#[tokio::test]
+async fn a_pool_that_gives_out_no_connection_any_more_is_replaced_while_the_database_answers() {
+    let db = cinema().await;
+    let config = DatabaseConfig { url: db.url().parse().unwrap(), max_connections: 1 };
+    let pool = LastingPool::new(move || database::pool(&config, "vitrina-test"));
+    let stop = tokio_util::sync::CancellationToken::new();
+    let looked_after = pool.clone();
+    let (looking, stopped) = (stop.clone(), stop.clone().drop_guard());
+    let task = tokio::spawn(async move { looked_after.look_after(&looking).await });
+    let never_comes_back = pool.current().acquire().await.unwrap();
+    assert!(pool.current().acquire().await.is_err(), "there is a second connection");
+    let replaced = async { while sqlx::query("select 1").execute(&pool.current()).await.is_err() {} };
+    tokio::time::timeout(std::time::Duration::from_secs(60), replaced).await.unwrap();
+    drop((never_comes_back, stopped));
+    task.await.unwrap();
 }
 
 /// The server stood still: the same query may be described a moment later.

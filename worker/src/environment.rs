@@ -93,6 +93,7 @@ pub struct Environment {
     working: Mutex<HashSet<String>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
     reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
+    beat_at: Mutex<Instant>,
 }
 
 impl Environment {
@@ -126,7 +127,18 @@ impl Environment {
             working: Mutex::default(),
             plans: Mutex::default(),
             reviews: Mutex::default(),
+            beat_at: Mutex::new(Instant::now()),
         }
+    }
+
+    /// Notes that a heartbeat got through.
+    pub fn note_beat(&self) {
+        *unpoisoned(&self.beat_at) = Instant::now();
+    }
+
+    /// When the last heartbeat got through, or the worker's life began.
+    pub fn beat_at(&self) -> Instant {
+        *unpoisoned(&self.beat_at)
     }
 
     /// Sessions of one of the pools for the work on a run or report.

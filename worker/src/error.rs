@@ -31,7 +31,7 @@ const LOCKED: &str = "55P03";
 /// How much the rejected rows of one batch may take: they are kept in memory until it commits.
 pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 /// How often the server may end the session of a job that is no worse for it: servers are restarted.
-const MOST_LOST: u32 = 10;
+const MOST_LOST: u32 = 6;
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 

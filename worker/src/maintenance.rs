@@ -35,7 +35,7 @@ use self::{forgotten::Forgotten, rescue::Silent};
 use crate::environment::Environment;
 
 /// How many heartbeats a worker may miss before its jobs are given to others.
-const MISSED_HEARTBEATS: u32 = 3;
+pub const MISSED_HEARTBEATS: u32 = 3;
 /// For how many heartbeats a worker holds a job that it does not work on.
 const FORGOTTEN_HEARTBEATS: u32 = 2;
 /// How often a worker that does not lead keeps the tables in order all the same, in heartbeats.
@@ -70,6 +70,7 @@ async fn beat(env: &Environment, heartbeat: Duration, pause: Duration, leads: &A
         ticks.tick().await;
         match timeout(limit, beat_once(env, heartbeat, &mut forgotten)).await {
             Ok(Ok(beat)) => {
+                env.note_beat();
                 leads.store(beat.leads, Ordering::Relaxed);
                 wake(env, &beat, heartbeat);
             }

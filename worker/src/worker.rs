@@ -21,7 +21,7 @@ use vitrina_shared::{
 use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
-    maintenance::{self, rescue, statements},
+    maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
     queue::{self, QueueOptions},
 };
 
@@ -34,6 +34,8 @@ const CONTROL_LIMITS: [(&str, &str); 2] = [("statement_timeout", "15s"), ("lock_
 /// How long the queue's own statements may take. They take a millisecond.
 const QUEUE_LIMITS: [(&str, &str); 2] = [("statement_timeout", "15s"), ("lock_timeout", "15s")];
 
+/// The least time without a heartbeat after which a worker asks whether it is cut off.
+const CUT_OFF_AFTER: Duration = Duration::from_secs(6);
 /// When a statement of the queue that has not come back will not: the server would have ended it.
 const QUEUE_IS_STUCK: Duration = Duration::from_secs(20);
 
@@ -172,6 +174,7 @@ impl Worker {
         let outcome = tokio::select! {
             ended = queue::run(&queue_pool, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
             () = self.drained(&env) => Ok(()),
+            () = self.cut_off(&env) => Err("the database answers, and not over this worker's connections".to_owned()),
             _ = &mut stuck => Err("a statement of the queue did not come back: its connection fell silent".to_owned()),
         };
         // No heartbeat after the worker has signed off.
@@ -180,6 +183,19 @@ impl Worker {
             tracing::warn!(worker = name, "jobs could not be given back in time; others will take them over");
         }
         outcome
+    }
+
+    /// Waits until heartbeats do not get through although the database answers others. By then others take this worker's jobs,
+    /// so it must not take more of them.
+    async fn cut_off(&self, env: &Environment) {
+        let session = database::session(self.database.url.connect_options(), "vitrina-worker-probe");
+        let limit = CUT_OFF_AFTER.max(self.config.heartbeat * MISSED_HEARTBEATS);
+        loop {
+            sleep(self.config.heartbeat).await;
+            if env.beat_at().elapsed() > limit && database::answers(&session).await {
+                return;
+            }
+        }
     }
 
     /// Waits for the stop token, then for the batches in hand. apalis waits for them too, but for ever if they are many.

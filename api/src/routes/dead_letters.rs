@@ -42,7 +42,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
     let limit = query.take_limit();
     query.finish()?;
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
-    let mut connection = app.db.acquire().await?;
+    let mut connection = app.db().acquire().await?;
     let before = cursor.map(|cursor| cursor.0);
     let rows = dead_letters::list(&mut connection, pipeline.id, open, before, limit + 1).await?;
     Ok(Json(Page::cut(rows, limit, |letter| letter.id.to_string(), |letter| DeadLetterView::new(letter, values))))

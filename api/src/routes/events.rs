@@ -84,7 +84,7 @@ async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, la
                 Err(ApiError::invalid("Last-Event-ID", "takes the id of an event: a whole number from 0"))
             }
         },
-        None => Ok(transitions::before_last(&mut *app.db.acquire().await?, pipeline, last).await?),
+        None => Ok(transitions::before_last(&mut *app.db().acquire().await?, pipeline, last).await?),
     }
 }
 
@@ -166,7 +166,7 @@ impl Feed {
     }
 
     async fn read(&self) -> Result<Vec<Transition>, sqlx::Error> {
-        let mut connection = self.app.db.acquire().await?;
+        let mut connection = self.app.db().acquire().await?;
         transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await
     }
 

@@ -42,7 +42,7 @@ async fn health() -> Json<Healthy> {
 #[endpoint(tags("service"), status_codes(200, 503))]
 async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     let app = App::of(depot)?;
-    let mut connection = app.db.acquire().await?;
+    let mut connection = app.db().acquire().await?;
     let pending = migrate::pending(&mut connection).await?;
     if pending > 0 {
         return Err(ApiError::NotMigrated(pending));
@@ -66,7 +66,7 @@ async fn show_metrics(req: &mut Request, depot: &mut Depot, res: &mut Response) 
     if app.config.metrics_token.is_none() && app.config.addr.ip().to_canonical().is_loopback() {
         middleware::check_local(req).map_err(|refusal| ApiError::Foreign(refusal, "VITRINA_METRICS_TOKEN"))?;
     }
-    let deployment = app.deployment.render(&app.db).await;
+    let deployment = app.deployment.render(&app.db()).await;
     res.render(Text::Plain(metrics::render() + &deployment));
     let format = salvo::http::HeaderValue::from_static(metrics::TEXT_FORMAT);
     res.headers_mut().insert(header::CONTENT_TYPE, format);

@@ -30,7 +30,7 @@ const CHANGE_ATTEMPTS: usize = 20;
 
 /// Reads the pipeline that the path names.
 pub async fn find(app: &App, pipeline: &PipelineRef) -> ApiResult<Pipeline> {
-    let mut connection = app.db.acquire().await?;
+    let mut connection = app.db().acquire().await?;
     pipelines::find(&mut connection, pipeline).await?.ok_or_else(|| ApiError::no_pipeline(pipeline))
 }
 
@@ -55,7 +55,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<P
     };
     let limit = query.take_limit();
     query.finish()?;
-    let mut connection = app.db.acquire().await?;
+    let mut connection = app.db().acquire().await?;
     let rows = pipelines::list(&mut connection, &filter, limit + 1).await?;
     Ok(Json(Page::cut(rows, limit, |pipeline| pipeline.draft.name.clone(), PipelineView::from)))
 }
@@ -82,7 +82,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
     refuse_problems(&app, &Actor::of(depot)?, &draft, None).await?;
-    let pipeline = configuration::create(&app.db, &draft).await?;
+    let pipeline = configuration::create(&app.db(), &draft).await?;
     Ok(Versioned { view: pipeline.into(), created: true })
 }
 
@@ -121,7 +121,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
             let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
             on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?
         };
-        match configuration::change(&app.db, current.id, current.version, &draft, fate, actor.cause()).await {
+        match configuration::change(&app.db(), current.id, current.version, &draft, fate, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
             Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
             Err(error) => return Err(error.into()),
@@ -141,7 +141,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
 )]
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
     let app = App::of(depot)?;
-    configuration::delete(&app.db, &input::pipeline(req), input::if_match(req)?.as_deref()).await?;
+    configuration::delete(&app.db(), &input::pipeline(req), input::if_match(req)?.as_deref()).await?;
     Ok(NoContent)
 }
 
@@ -168,12 +168,12 @@ async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Re
         return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, timed_out: false });
     }
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
-    Ok(validation::review(&app.db, &describing, draft, &app.schemas).await?)
+    Ok(validation::review(&app.db(), &describing, draft, &app.schemas).await?)
 }
 
 /// What other pipelines have against the draft.
 async fn sharing(app: &App, draft: &PipelineDraft, itself: Option<PipelineId>) -> ApiResult<Option<Problem>> {
-    Ok(configuration::sharing_problem(&mut *app.db.acquire().await?, draft, itself).await?)
+    Ok(configuration::sharing_problem(&mut *app.db().acquire().await?, draft, itself).await?)
 }
 
 async fn refuse_problems(
@@ -232,7 +232,7 @@ async fn on_checkpoint(
 pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StatusView>> {
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let pipeline = find(&app, &input::pipeline(req)).await?;
-    let run = runs::find_active(&mut *app.db.acquire().await?, pipeline.id).await?;
+    let run = runs::find_active(&mut *app.db().acquire().await?, pipeline.id).await?;
     Ok(Json(StatusView {
         status: pipeline.status.into(),
         enabled: pipeline.draft.enabled,
@@ -250,6 +250,6 @@ pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Stat
 pub async fn checkpoint(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<StateView>> {
     let app = App::of(depot)?;
     let pipeline = find(&app, &input::pipeline(req)).await?;
-    let state = state::find(&mut *app.db.acquire().await?, pipeline.id).await?;
+    let state = state::find(&mut *app.db().acquire().await?, pipeline.id).await?;
     Ok(Json(StateView::new(state, Actor::of(depot)?.values())))
 }

@@ -119,7 +119,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Report
 }
 
 async fn read(app: &App, id: ReportId) -> ApiResult<Report> {
-    let report = find(&mut *app.db.acquire().await?, id).await?;
+    let report = find(&mut *app.db().acquire().await?, id).await?;
     report.ok_or_else(|| ApiError::NotFound(format!("there is no report `{id}`")))
 }
 
@@ -146,7 +146,7 @@ where
     let actor = Actor::of(depot)?;
     // Before it is queued: its end cannot be missed.
     let mut ends = app.report_ends.subscribe();
-    let id = reports::request(&app.db, &input::pipeline(req), request, actor.cause()).await?;
+    let id = reports::request(&app.db(), &input::pipeline(req), request, actor.cause()).await?;
     let deadline = tokio::time::sleep(wait);
     tokio::pin!(deadline);
     let mut report = read(app, id).await?;

@@ -44,7 +44,7 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
         full: full.unwrap_or(false),
         allow_removal: allow_removal.unwrap_or(false),
     };
-    let requested = lifecycle::request_run_as(&app.db, &input::pipeline(req), wanted, actor.cause()).await?;
+    let requested = lifecycle::request_run_as(&app.db(), &input::pipeline(req), wanted, actor.cause()).await?;
     Ok(Accepted(requested.into()))
 }
 
@@ -56,7 +56,7 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
 )]
 pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let status = lifecycle::request_pause(&app.db, &input::pipeline(req), actor.cause()).await?;
+    let status = lifecycle::request_pause(&app.db(), &input::pipeline(req), actor.cause()).await?;
     Ok(Accepted(CommandView { status: status.into() }))
 }
 
@@ -68,7 +68,7 @@ pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let cancelled = lifecycle::cancel(&app.db, &input::pipeline(req), actor.cause()).await?;
+    let cancelled = lifecycle::cancel(&app.db(), &input::pipeline(req), actor.cause()).await?;
     metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(cancelled.statements);
     Ok(Accepted(CommandView { status: cancelled.status.into() }))
 }
@@ -81,7 +81,7 @@ pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<
 )]
 pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let status = lifecycle::reset(&app.db, &input::pipeline(req), actor.cause()).await?;
+    let status = lifecycle::reset(&app.db(), &input::pipeline(req), actor.cause()).await?;
     Ok(Accepted(CommandView { status: status.into() }))
 }
 
@@ -93,7 +93,7 @@ pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let requested = lifecycle::run_again(&app.db, input::run(req)?, actor.cause()).await?;
+    let requested = lifecycle::run_again(&app.db(), input::run(req)?, actor.cause()).await?;
     Ok(Accepted(requested.into()))
 }
 
@@ -114,7 +114,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
     let limit = query.take_limit();
     query.finish()?;
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
-    let mut connection = app.db.acquire().await?;
+    let mut connection = app.db().acquire().await?;
     let rows = runs::list(&mut connection, pipeline.id, cursor.map(|cursor| cursor.0), limit + 1).await?;
     Ok(Json(Page::cut(rows, limit, Cursor::text, |run| RunView::new(run, values))))
 }
@@ -128,7 +128,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
 pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunView>> {
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let id = input::run(req)?;
-    let run = runs::find(&mut *app.db.acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
+    let run = runs::find(&mut *app.db().acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
     Ok(Json(RunView::new(run, values)))
 }
 

@@ -22,7 +22,7 @@ const NOT_HERE: &str = "this deployment creates no tables: create it yourself an
 #[endpoint(tags("targets"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     let app = App::of(depot)?;
-    let rows = targets::list(&mut *app.db.acquire().await?).await?;
+    let rows = targets::list(&mut *app.db().acquire().await?).await?;
     Ok(Json(Items { items: rows.into_iter().map(TargetView::from).collect() }))
 }
 
@@ -52,10 +52,10 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     let allowed = if dry_run {
-        configuration::try_target(&app.db, &describing, &wanted, &app.schemas).await?
+        configuration::try_target(&app.db(), &describing, &wanted, &app.schemas).await?
     } else {
         res.status_code(StatusCode::CREATED);
-        configuration::allow_target(&app.db, &describing, &wanted, &app.schemas, actor.cause()).await?
+        configuration::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?
     };
     Ok(Json(AllowedTargetView::new(&wanted, allowed)))
 }
@@ -69,7 +69,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let target: String = req.param("t").unwrap_or_default();
-    configuration::forget_target(&app.db, &target, actor.cause()).await?;
+    configuration::forget_target(&app.db(), &target, actor.cause()).await?;
     Ok(NoContent)
 }
 

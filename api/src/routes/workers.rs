@@ -13,6 +13,6 @@ use crate::{
 #[endpoint(tags("workers"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<WorkerView>>> {
     let app = App::of(depot)?;
-    let rows = workers::live(&mut *app.db.acquire().await?, BATCH_QUEUE).await?;
+    let rows = workers::live(&mut *app.db().acquire().await?, BATCH_QUEUE).await?;
     Ok(Json(Items { items: rows.into_iter().map(WorkerView::from).collect() }))
 }

@@ -22,6 +22,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(1500);
 /// have ended by then, or will not.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
+/// How long every connection is asked before it is used, after one did not come back.
+const DOUBTS_FOR: Duration = Duration::from_secs(10);
+
 /// Makes a session new again, and says whether it can be used by others.
 pub(super) type Renew = for<'c> fn(&'c mut PgConnection) -> BoxFuture<'c, sqlx::Result<bool>>;
 
@@ -33,6 +36,8 @@ pub(super) struct Silence(Arc<Mutex<State>>);
 struct State {
     /// When a connection was found silent: all that were opened before are closed.
     suspicious_since: Option<Instant>,
+    /// A connection did not come back: until then every one is asked before it is used.
+    doubtful_until: Option<Instant>,
     /// Connections in use, and when that number last changed.
     in_use: usize,
     changed_at: Option<Instant>,
@@ -68,7 +73,7 @@ impl Silence {
         if self.distrusts(meta.age) {
             return false;
         }
-        if meta.idle_for > TRUSTED {
+        if meta.idle_for > TRUSTED || self.doubts() {
             match timeout(ANSWERS_WITHIN, connection.ping()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
@@ -100,6 +105,8 @@ impl Silence {
             Ok(ended) => ended,
             Err(_silence) => {
                 tracing::warn!("a connection to the database did not end its statement and is closed");
+                // Others that are idle for a moment only are asked again before they are used.
+                self.lock().doubtful_until = Some(Instant::now() + DOUBTS_FOR);
                 Ok(false)
             }
         }
@@ -108,6 +115,10 @@ impl Silence {
     /// Whether a connection of this age is older than the last suspicion.
     fn distrusts(&self, age: Duration) -> bool {
         self.lock().suspicious_since.is_some_and(|since| age > since.elapsed())
+    }
+
+    fn doubts(&self) -> bool {
+        self.lock().doubtful_until.is_some_and(|until| Instant::now() < until)
     }
 
     fn note(&self, change: isize) {

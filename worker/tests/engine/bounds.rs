@@ -254,7 +254,72 @@ async fn a_statement_that_cannot_be_interrupted_does_not_keep_its_slot() {
     world.succeeds(honest).await;
     assert_eq!(active(&world, run.0).await, 1, "the statement could be interrupted, and the test shows nothing");
     assert_eq!(world.find(run).await.status, RunStatus::Cancelled);
-    eventually("the end of the statement", || async { (active(&world, run.0).await == 0).then_some(()) }).await;
+    let ends = Duration::from_secs(300);
+    eventually_within(ends, "the end of the statement", || async { (active(&world, run.0).await == 0).then_some(()) })
+        .await;
+}
+
+/// A stable function that calls a volatile one with this body: PostgreSQL looks only at the outer one.
+async fn meddler(world: &World, body: &str) -> PipelineId {
+    world
+        .sql(&format!(
+            "create function content.meddle_inside() returns text volatile language plpgsql as $$ {body} $$;
+             create function content.meddle() returns text stable language plpgsql
+                 as $$ begin return content.meddle_inside(); end $$;"
+        ))
+        .await;
+    let query = "select id, content.meddle() as name, modified from content.item";
+    world.pipeline(&draft("meddler", Mode::Incremental, query, "analytics.item", 10)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_swallows_its_cancellation_and_renames_its_session_is_ended_with_it() {
+    let mut world = World::new().await;
+    world.items(1, 5).await;
+    world.start_worker(&[]);
+    let pipeline = meddler(
+        &world,
+        "begin
+            perform set_config('application_name', 'nobody', true);
+            perform set_config('client_connection_check_interval', '0', true);
+            loop
+                begin
+                    perform pg_sleep(3600);
+                exception when query_canceled then null;
+                end;
+            end loop;
+        end",
+    )
+    .await;
+    world.run(pipeline).await;
+    let asleep =
+        "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'nobody'";
+    eventually("a session of another name", || async { (world.number(asleep).await == 1).then_some(()) }).await;
+    world.cancel(pipeline).await.unwrap();
+    eventually("the end of the session", || async { (world.number(asleep).await == 0).then_some(()) }).await;
+    world.assert_no_litter().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_ends_its_own_session_again_and_again_fails_its_run() {
+    let mut world = World::new().await;
+    world.items(1, 5).await;
+    world.start_worker(&[]);
+    for raised in ["57P01", "VT001"] {
+        let body = format!(
+            "begin
+                perform set_config('exit_on_error', 'on', true);
+                raise exception using errcode = '{raised}', message = 'the end';
+            end"
+        );
+        let pipeline = meddler(&world, &body).await;
+        let run = world.fails(pipeline).await;
+        let error = run.error.unwrap();
+        assert!(error.starts_with("the server ended the session 6 times"), "{error}");
+        world
+            .sql("drop function content.meddle(); drop function content.meddle_inside(); delete from etl.etl_pipelines")
+            .await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -27,6 +27,8 @@ struct State {
     server: SocketAddr,
     links: Mutex<Vec<Arc<Link>>>,
     refuses: AtomicBool,
+    /// Clients of this name get no answer.
+    unheard: Mutex<Option<String>>,
     delay_ms: AtomicU64,
 }
 
@@ -49,7 +51,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (links, refuses, delay_ms) = (Mutex::default(), AtomicBool::new(false), AtomicU64::new(0));
-        let state = Arc::new(State { server, links, refuses, delay_ms });
+        let state = Arc::new(State { server, links, refuses, unheard: Mutex::default(), delay_ms });
         let task = tokio::spawn(accept(listener, state.clone())).abort_handle();
         Self { port, state, task }
     }
@@ -66,6 +68,14 @@ impl Proxy {
             names.is_none_or(|names| link.name.get().is_some_and(|name| names.contains(&name.as_str())))
         });
         lost.map(|link| link.frozen.store(true, Ordering::SeqCst)).count()
+    }
+
+    /// Loses the connections of clients with this name, and those that they open later, until another name is given.
+    pub fn unheard(&self, name: Option<&str>) {
+        *self.state.unheard.lock().unwrap() = name.map(str::to_owned);
+        if let Some(name) = name {
+            self.freeze(Some(&[name]));
+        }
     }
 
     /// Closes the connections of clients with one of these names.
@@ -155,6 +165,10 @@ async fn forward(
         }
         if from_client {
             learn_name(link, &buffer[..read]);
+            if state.unheard.lock().unwrap().as_ref().is_some_and(|name| link.name.get() == Some(name)) {
+                link.frozen.store(true, Ordering::SeqCst);
+                continue;
+            }
             if link.heard.swap(false, Ordering::SeqCst) {
                 link.turns.fetch_add(1, Ordering::SeqCst);
             }

@@ -188,6 +188,29 @@ async fn a_worker_that_cannot_open_connections_leaves_its_jobs_to_one_that_can()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_heartbeats_do_not_get_through_takes_no_more_jobs_under_its_name() {
+    let world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
+    let proxy = Proxy::start(&world.db.url()).await;
+    let _worker = WorkerProcess::start(&proxy.url(&world.db.url()));
+    let name =
+        "select min(id) from apalis.workers where last_seen > now() - interval '2 seconds' and started_at is not null";
+    let first = eventually("a worker", || world.text(name)).await;
+    proxy.unheard(Some("vitrina-worker-control"));
+    // It begins anew, and waits for a heartbeat before it takes a job.
+    eventually("another life", || async {
+        (proxy.opened("vitrina-worker-probe") > 0 && world.text(name).await.is_none()).then_some(())
+    })
+    .await;
+    let run = world.run(pipeline).await;
+    proxy.unheard(None);
+    assert_exactly_once(&world, run, 100).await;
+    assert_eq!(world.find(run).await.attempts, 0);
+    assert_ne!(world.text(name).await, Some(first));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_cannot_be_removed_keeps_no_worker_from_beating() {
     let world = World::new().await;
     let table = format!("etl_swap.swap_{}", Uuid::now_v7().simple());
