@@ -3,7 +3,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 use vitrina_shared::{
-    store::server::{Excess, account},
+    store::server::{Excess, account, open_doors},
     testing::TestDatabase,
 };
 
@@ -39,6 +39,22 @@ async fn superusers_owners_and_members_of_owners_have_too_many() {
     assert_eq!(excess_of(&db, "rights_member", "login noinherit", member).await, Some(Excess::Owner));
     let table = "alter table etl.etl_runs owner to rights_table";
     assert_eq!(excess_of(&db, "rights_table", "login", table).await, Some(Excess::Owner));
+}
+
+#[tokio::test]
+async fn functions_that_lend_the_rights_of_vitrinas_roles_to_others_are_found() {
+    let db = TestDatabase::create().await;
+    let mut tx = db.admin().begin().await.unwrap();
+    assert_eq!(open_doors(&mut tx).await.unwrap(), Vec::<String>::new());
+    sqlx::raw_sql(
+        "grant execute on function etl_page.drop_gathering to public;
+         create function analytics.door() returns int language sql security definer as 'select 1';
+         alter function analytics.door owner to vitrina_mart",
+    )
+    .execute(&mut *tx)
+    .await
+    .unwrap();
+    assert_eq!(open_doors(&mut tx).await.unwrap(), ["analytics.door()", "etl_page.drop_gathering(text)"]);
 }
 
 #[tokio::test]

@@ -83,6 +83,24 @@ pub async fn account(connection: &mut PgConnection) -> sqlx::Result<(String, Opt
     Ok((found.name, excess))
 }
 
+/// Functions that execute with the rights to read sources or to write marts, and should not be there or not be everyone's.
+pub async fn open_doors(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"
+        select p.oid::regprocedure::text as "name!"
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        join pg_roles r on r.oid = p.proowner
+        where p.prosecdef and r.rolname in ('vitrina_query', 'vitrina_mart')
+          and (n.nspname <> 'etl_page' or exists (
+              select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a where a.grantee = 0))
+        order by 1
+        "#
+    )
+    .fetch_all(connection)
+    .await
+}
+
 /// Functions of ours that the account may not call: those that read sources and write marts for it.
 pub async fn functions_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!(

@@ -120,8 +120,13 @@ async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Re
     let (account, excess) = server::account(connection).await?;
     report.add(match excess {
         Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
-        None => Check::good("account", format!("{account} can drop nothing of ours")),
+        None => Check::good("account", format!("{account} owns nothing of ours")),
     });
+    let doors = server::open_doors(connection).await?;
+    if !doors.is_empty() {
+        let detail = format!("more than Vitrina's own can execute with the rights of its roles: {}", doors.join(", "));
+        report.add(Check::wrong("functions", detail, "drop these functions, or revoke execute on them from public"));
+    }
     Ok(())
 }
 
