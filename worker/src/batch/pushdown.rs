@@ -70,18 +70,46 @@ pub enum Completion {
 impl Page<'_> {
     /// The whole statement.
     pub fn statement(&self) -> String {
+        // Rows that are gathered count as written when they change the target.
+        let counted = if self.gathered_in.is_some() { "select 0::bigint" } else { "select count(*) from written" };
+        // Where every row was written, `on conflict` has seen to it that no key came twice.
+        let written = match self.fail_on_repeated_key() {
+            Some(fail) => {
+                format!("tally.rows + case when tally.rows < total.rows then coalesce(({fail}), 0) else 0 end")
+            }
+            None => "tally.rows".to_owned(),
+        };
         format!(
             "with page as materialized ({rows}), {TOTAL},
-            written as ({write})
+            written as ({write}),
+            tally (rows) as ({counted})
             select total.rows, {written}, ({last}), ({more})
-            from total",
+            from total, tally",
             rows = self.read_confined(&self.rows(), self.reader.columns.iter()),
             write = self.write(),
-            // Rows that are gathered count as written when they change the target.
-            written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
             last = self.last(),
             more = self.more(),
         )
+    }
+
+    /// Fails if the page has a key twice, with the SQLSTATE of `on conflict`: a value of two rows is none. Null otherwise; none
+    /// where keys may come twice, or where something else refuses that. `on conflict` alone would not: a row that is as the
+    /// target has it already is not written. Rows of one key are never cut apart, so a page shows all of them.
+    pub(super) fn fail_on_repeated_key(&self) -> Option<String> {
+        if self.gathered_in.is_some() || !self.versions.is_empty() || self.changing().is_empty() {
+            return None;
+        }
+        let column = |name: &String| {
+            let collation = self.reader.columns.iter().find(|column| &column.name == name)?.collation.as_ref();
+            // A collation of the source may take different keys for one.
+            Some(format!("page.{}{}", quote(name), if collation.is_some() { " collate \"C\"" } else { "" }))
+        };
+        let key: Vec<_> = self.key.iter().filter_map(column).collect();
+        Some(format!(
+            "select 0::bigint
+            from (select from page group by {} having count(*) > 1 limit 1) as repeated, generate_series(1, 2)",
+            key.join(", "),
+        ))
     }
 
     /// The page's last row. It is found first and written as text then, not the other way round.
