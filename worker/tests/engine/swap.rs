@@ -80,11 +80,11 @@ async fn a_run_goes_on_as_it_began_though_an_index_comes_or_goes() {
         let mut world = World::new().await;
         world.items(1, 1500).await;
         world.target("slug", "id bigint, name text, modified timestamptz", &["id"]).await;
+        world.sql(first).await;
         let draft = draft("slugs", Mode::Incremental, ITEMS, "analytics.slug", 5);
         let pipeline = world.pipeline(&draft).await;
         world.start_worker(&[]);
         world.succeeds(pipeline).await;
-        world.sql(first).await;
         world.sql("update content.item set name = 'new ' || name").await;
         let run = world.run_as(pipeline, true, false).await.unwrap();
         eventually("some batches", || async { (world.find(run).await.batches > 5).then_some(()) }).await;
