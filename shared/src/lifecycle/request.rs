@@ -2,7 +2,7 @@
 
 use sqlx::{Connection, PgConnection, PgPool};
 
-use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock};
+use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock, refuse_shared_target};
 use crate::{
     domain::{
         Checkpoint, Command, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
@@ -188,16 +188,6 @@ async fn refuse_another_run(
         return Ok(());
     }
     Err(LifecycleError::AnotherRun { run: run.id, pipeline: pipeline.draft.name.clone() })
-}
-
-/// A full run removes every row that its own query does not return, whoever wrote it.
-async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<(), LifecycleError> {
-    let target = pipeline.draft.final_target().0;
-    let others = pipelines::writing(tx, target).await?;
-    match others.iter().find(|other| other.id != pipeline.id && !other.draft.reads_alike(&pipeline.draft)) {
-        Some(other) => Err(LifecycleError::SharedTarget { target: target.to_owned(), other: other.draft.name.clone() }),
-        None => Ok(()),
-    }
 }
 
 /// Requests a new run with the inputs of an earlier one: its configuration and where it began. It moves the pipeline's
