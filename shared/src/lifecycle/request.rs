@@ -221,7 +221,9 @@ async fn try_again(
     if pipeline.status.has_unfinished_run() {
         return Err(IllegalTransition { from: pipeline.status, command: Command::RequestRun }.into());
     }
-    let inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    let mut inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    // What the earlier run was allowed to remove was allowed once.
+    inputs.options.max_removed = pipeline.draft.options.max_removed;
     refuse_changed(earlier, &inputs, &pipeline.draft)?;
     if found.mode == Mode::Full && inputs.mode == Mode::Incremental {
         refuse_shared_target(&mut tx, &pipeline).await?;
