@@ -17,7 +17,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    comparison::{as_stored, differ},
+    comparison::{as_stored, differ, has_own_collation},
     confined,
     plan::{Bound, WalkColumn},
 };
@@ -317,19 +317,28 @@ impl Page<'_> {
 
     /// The same for a row of the source.
     fn same_stored_key(&self, relation: &str) -> String {
-        let same = |name: &String| format!("{} = target.{}", self.stored_key(relation, name), quote(name));
+        let same = |name: &String| {
+            // Compared by their bytes: no key has a collation that takes different texts for equal.
+            let by_bytes = self.read_and_own(name).is_some_and(|(column, own)| has_own_collation(column, own));
+            let collate = if by_bytes { " collate \"C\"" } else { "" };
+            format!("{}{collate} = target.{}", self.stored_key(relation, name), quote(name))
+        };
         self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
     }
 
     /// A column of the key, of a row of the source, as the target has it.
     fn stored_key(&self, relation: &str, name: &str) -> String {
         let value = format!("{relation}.{}", quote(name));
-        let column = self.reader.columns.iter().find(|column| column.name == name);
-        let own = self.columns.iter().find(|own| own.name == name);
-        match column.zip(own) {
+        match self.read_and_own(name) {
             Some((column, own)) => as_stored(&value, column, own),
             None => value,
         }
+    }
+
+    /// A column as the query returns it, and as the target has it.
+    fn read_and_own(&self, name: &str) -> Option<(&SourceColumn, &TargetColumn)> {
+        let column = self.reader.columns.iter().find(|column| column.name == name);
+        column.zip(self.columns.iter().find(|own| own.name == name))
     }
 
     /// The keys of all rows that the query returns now.
