@@ -248,8 +248,8 @@ impl<'a> Comparison<'a> {
         }
         let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
         let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
-        // Every row of either side is in both, missing or extra.
-        let target_rows = before.source_rows - again.missing + again.extra;
+        // What was missing has been written since, and what was extra removed.
+        let target_rows = before.target_rows + (before.missing - again.missing) - (before.extra - again.extra);
         Ok(Narrow { source_rows: before.source_rows, target_rows, ..again })
     }
 
