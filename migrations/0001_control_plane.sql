@@ -145,7 +145,7 @@ comment on column etl.etl_runs.checkpoint_epoch is 'The pipeline''s epoch when t
 comment on column etl.etl_runs.rows_removed is 'Rows that were removed from the target because the query does not return them any more';
 comment on column etl.etl_runs.leaves is 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
 comment on column etl.etl_runs.target_id is
-    'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; null for a mart. A checkpoint belongs to the index of the run that wrote it';
+    'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; for a mart the table of etl_swap in which it gathers its rows, null if it writes them page by page. A checkpoint belongs to the index of the run that wrote it';
 comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';
 
 create table etl.etl_run_keys (

@@ -9,6 +9,7 @@ pub mod execution;
 mod recovery;
 mod refusal;
 mod request;
+mod shared_target;
 
 use sqlx::{Connection, PgConnection, PgPool};
 
@@ -26,6 +27,7 @@ pub use execution::give_up;
 pub use recovery::recover;
 pub use refusal::LifecycleError;
 pub use request::{RequestedRun, WantedRun, request_run, request_run_as, run_again};
+pub use shared_target::{forget_others, refuse_shared_target};
 
 /// Why a pipeline is to run.
 const RUN_REQUESTED: &str = "run requested";

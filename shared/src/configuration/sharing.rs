@@ -21,7 +21,7 @@ pub async fn sharing_problem(
         return Ok(None);
     }
     let (target, field) = draft.final_target();
-    let others = pipelines::writing(connection, target).await?;
+    let others = pipelines::sharing(connection, target).await?;
     let other = others.iter().find(|other| {
         let same = itself.map_or(other.draft.name == draft.name, |id| other.id == id);
         let full = draft.mode == Mode::Full || other.draft.mode == Mode::Full;

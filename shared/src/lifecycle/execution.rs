@@ -32,7 +32,8 @@ pub struct HeldJob {
 }
 
 impl HeldJob {
-    fn cause(&self) -> Cause<'_> {
+    /// Who does something, and the request that it is done for.
+    pub fn cause(&self) -> Cause<'_> {
         Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
     }
 

@@ -58,7 +58,8 @@ pub enum LifecycleError {
     },
     /// Another pipeline's rows would be removed.
     #[error(
-        "pipeline `{other}` writes `{target}` too, by another query: a full run would remove its rows. Give one of them a          target of its own, or make them one query"
+        "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
+         removed with its rows. Give one of them a target of its own, or make them one query"
     )]
     SharedTarget {
         /// The target.

@@ -2,7 +2,7 @@
 
 use sqlx::{Connection, PgConnection, PgPool};
 
-use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock};
+use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock, refuse_shared_target};
 use crate::{
     domain::{
         Checkpoint, Command, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
@@ -190,16 +190,6 @@ async fn refuse_another_run(
     Err(LifecycleError::AnotherRun { run: run.id, pipeline: pipeline.draft.name.clone() })
 }
 
-/// A full run removes every row that its own query does not return, whoever wrote it.
-async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<(), LifecycleError> {
-    let target = pipeline.draft.final_target().0;
-    let others = pipelines::writing(tx, target).await?;
-    match others.iter().find(|other| other.id != pipeline.id && !other.draft.reads_alike(&pipeline.draft)) {
-        Some(other) => Err(LifecycleError::SharedTarget { target: target.to_owned(), other: other.draft.name.clone() }),
-        None => Ok(()),
-    }
-}
-
 /// Requests a new run with the inputs of an earlier one: its configuration and where it began. It moves the pipeline's
 /// checkpoint only if that was not forgotten since the earlier run was requested.
 pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<RequestedRun, LifecycleError> {
@@ -231,7 +221,9 @@ async fn try_again(
     if pipeline.status.has_unfinished_run() {
         return Err(IllegalTransition { from: pipeline.status, command: Command::RequestRun }.into());
     }
-    let inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    let mut inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
+    // What the earlier run was allowed to remove was allowed once.
+    inputs.options.max_removed = pipeline.draft.options.max_removed;
     refuse_changed(earlier, &inputs, &pipeline.draft)?;
     if found.mode == Mode::Full && inputs.mode == Mode::Incremental {
         refuse_shared_target(&mut tx, &pipeline).await?;

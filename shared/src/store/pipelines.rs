@@ -1,7 +1,7 @@
 //! `etl.etl_pipelines`.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, types::Json};
+use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 use uuid::Uuid;
 
 use crate::domain::{Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Status, Task, TaskKind};
@@ -143,6 +143,65 @@ pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result
     .fetch_optional(tx)
     .await?;
     Ok(row.map(Pipeline::from))
+}
+
+/// Targets that have rows in common with the target `$1`: itself, for a mart the tables that it is a partition of, and its
+/// own partitions.
+const OVERLAPPING: &str = r"
+    recursive mart as (
+        select c.oid
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'analytics' and starts_with($1, 'analytics.') and c.relname = substr($1, length('analytics.') + 1)
+    ),
+    above (oid) as (
+        select oid from mart
+        union
+        select i.inhparent from above a join pg_inherits i on i.inhrelid = a.oid
+    ),
+    below (oid) as (
+        select oid from mart
+        union
+        select i.inhrelid from below b join pg_inherits i on i.inhparent = b.oid
+    ),
+    overlapping (target) as (
+        select $1::text
+        union
+        select 'analytics.' || c.relname
+        from (select oid from above union all select oid from below) as related
+        join pg_class c on c.oid = related.oid
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'analytics'
+    )";
+
+/// Reads the pipelines whose rows are in this target, in another one that it is a part of, or in one of its parts.
+pub async fn sharing(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<Pipeline>> {
+    let statement = format!("with {OVERLAPPING} select target from overlapping order by target");
+    let targets: Vec<String> =
+        sqlx::query_scalar(AssertSqlSafe(statement)).bind(target).fetch_all(&mut *connection).await?;
+    let mut found = Vec::new();
+    for target in targets {
+        found.extend(writing(connection, &target).await?);
+    }
+    Ok(found)
+}
+
+/// Locks the row of a pipeline, and those of all others that [`sharing`] finds. Returns the others.
+pub async fn lock_sharing(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Vec<PipelineId>> {
+    let statement = format!(
+        "with {OVERLAPPING}
+         select p.id
+         from etl.etl_pipelines p
+         where p.id = $2
+            or coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                         order by t.order_index desc limit 1), p.target_table) in (select target from overlapping)
+         order by p.id
+         for no key update of p"
+    );
+    let mut found: Vec<PipelineId> =
+        sqlx::query_scalar(AssertSqlSafe(statement)).bind(target).bind(pipeline).fetch_all(tx).await?;
+    found.retain(|found| *found != pipeline);
+    Ok(found)
 }
 
 /// Reads the pipelines that write this target in the end.

@@ -6,7 +6,8 @@ use sqlx::{PgConnection, types::Json};
 
 use super::{horizon::Reread, pipelines::Edition, transitions::NewTransition};
 use crate::domain::{
-    Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Status, Trigger,
+    Checkpoint, ErrorClass, FullStrategy, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Status,
+    Trigger,
 };
 
 /// Every read of runs is this statement with an end of its own.
@@ -309,10 +310,19 @@ pub struct OpenRun {
     pub checkpoint_from: Option<Checkpoint>,
     /// What it was requested with.
     pub inputs: PipelineDraft,
-    /// The index that it writes, once it was begun.
+    /// The index that it writes, or the table in which it gathers its rows, once it was begun.
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+}
+
+impl OpenRun {
+    /// How a full run writes a mart, once it was begun. It goes on like that whatever its target looks like by then: pages
+    /// that were gathered are not in the mart, and others were not gathered.
+    pub fn strategy(&self) -> Option<FullStrategy> {
+        let gathers = self.target_id.is_some();
+        self.started_at.map(|_| if gathers { FullStrategy::Swap } else { FullStrategy::Merge })
+    }
 }
 
 /// Reads a run unless it has ended.
@@ -502,7 +512,7 @@ pub struct Start {
     pub debts: Debts,
     /// The checkpoint that a full run of an incremental pipeline leaves.
     pub leaves: Option<Checkpoint>,
-    /// The index that it writes.
+    /// The index that it writes, or the table in which it gathers its rows.
     pub target_id: Option<String>,
     /// Whether it begins at the first row: its checkpoint is not of this index.
     pub anew: bool,

@@ -1,7 +1,7 @@
 //! What must hold of the reader's query.
 
 use crate::{
-    domain::{Mode, PipelineDraft, Problem, SourceColumn},
+    domain::{Mode, NullKeys, PipelineDraft, Problem, SourceColumn},
     guard::{self, Describing, Description, GuardError, Placeholder, SourceSchemas},
 };
 
@@ -96,6 +96,23 @@ fn key_problem(draft: &PipelineDraft, key: &str, columns: &[SourceColumn]) -> Op
              options.null_keys to `error` (a run with such rows fails) or `first` (they are read first)"
         )
     })
+}
+
+/// Rows without a key are read again by every run. Of several versions of a row of the target, one without a key would be written
+/// over the newer ones, which are not read again.
+pub(super) fn null_keys_problem(draft: &PipelineDraft, reader: &Reader, key: &[String]) -> Option<Problem> {
+    let walked = |name: &Option<String>| reader.columns.iter().find(|column| Some(&column.name) == name.as_ref());
+    let read_again = draft.mode == Mode::Incremental
+        && draft.options.null_keys == Some(NullKeys::First)
+        && reader.query.placeholders().is_empty()
+        && walked(&draft.incremental_key).is_some_and(|column| column.nullable != Some(false));
+    let id = draft.incremental_id_key.as_ref().filter(|id| read_again && !key.contains(id))?;
+    let message = format!(
+        "`first` needs `{id}`, the incremental_id_key, in the key of the target: otherwise a row of it may have several versions, \
+         and one without a key would be written over the newest by every run. Give such rows a key, for instance \
+         `coalesce(modified, created) as modified`, or leave them out and set it to `error`"
+    );
+    Some(Problem::new("options.null_keys", message))
 }
 
 fn names(columns: &[SourceColumn]) -> String {

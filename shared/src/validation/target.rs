@@ -9,7 +9,7 @@ use crate::{
     store::targets::{self, TargetColumn},
 };
 
-use super::{Reader, index, key, plan};
+use super::{Reader, index, key, plan, query};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -89,8 +89,9 @@ pub(super) async fn mismatches(
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
     problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
-    let (_, query) = draft.reader().unwrap_or(("", "source_query"));
-    let of_query = |message| Problem::new(query, message);
+    problems.extend(query::null_keys_problem(draft, reader, &entry.key));
+    let (_, query_field) = draft.reader().unwrap_or(("", "source_query"));
+    let of_query = |message| Problem::new(query_field, message);
     if let TargetName::Index(_) = &target {
         problems.extend(index::mismatches(draft, &entry, reader));
         problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));

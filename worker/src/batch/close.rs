@@ -5,7 +5,10 @@ use std::time::Instant;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{RunStatus, removal},
-    lifecycle::execution::{self, HeldJob, Step},
+    lifecycle::{
+        self,
+        execution::{self, HeldJob, Step},
+    },
     store::{self, horizon, pages, pipelines, runs, state, swaps},
 };
 
@@ -58,8 +61,10 @@ pub(super) async fn close(
         Vec::new()
     };
     let leaves = plan.leaves.as_ref().filter(|_| walked);
-    if !late.is_empty() || leaves.is_some() || written > 0 || removed > 0 {
-        // From here on others wait: the pipeline's row first, then the run's, as everywhere.
+    // From here on others wait: the pipeline's row first, then the run's, as everywhere.
+    if removed > 0 {
+        lifecycle::forget_others(&mut tx, job.batch.pipeline_id, &plan.target, job.cause()).await?;
+    } else if !late.is_empty() || leaves.is_some() || written > 0 {
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
     if !late.is_empty() {

@@ -7,6 +7,9 @@ use vitrina_shared::{
 
 use super::pushdown::quote;
 
+/// Types of texts, without their lengths.
+const TEXTS: &[&str] = &["text", "character varying", "character", "bpchar", "name"];
+
 /// The condition of a row of `target` and one of `excluded` differing in one of these columns, of which there is at least one.
 pub fn differ(columns: &[&TargetColumn]) -> String {
     let of = |relation: &str, columns: &[&&TargetColumn]| -> String {
@@ -45,11 +48,18 @@ pub fn identified(value: &str, identity: Identity) -> Vec<String> {
 /// would refuse stay as they are: their row is not there, and the comparison must not fail.
 pub fn as_stored(value: &str, column: &SourceColumn, own: &TargetColumn) -> String {
     let (from, to) = (without_length(column.plain_type()), without_length(&own.plain_type));
-    let texts = ["text", "character varying", "character", "bpchar", "name"];
     let whole = ["smallint", "integer", "bigint"];
     let comparable =
-        from == to || texts.contains(&from.as_str()) && texts.contains(&to.as_str()) || whole.contains(&to.as_str());
+        from == to || TEXTS.contains(&from.as_str()) && TEXTS.contains(&to.as_str()) || whole.contains(&to.as_str());
     if comparable { value.to_owned() } else { format!("{value}::{to}") }
+}
+
+/// Whether a text of the source has a collation besides that of the database, its own or that of its type: the server compares
+/// none with a mart's text that has another one.
+pub fn has_own_collation(column: &SourceColumn, own: &TargetColumn) -> bool {
+    let element = |type_name: &str| without_length(type_name.trim_end_matches("[]"));
+    let of_type = column.type_name == "name" || element(column.plain_type()) != element(&column.type_name);
+    TEXTS.contains(&element(&own.plain_type).as_str()) && (column.collation.is_some() || of_type)
 }
 
 /// `numeric(10,2)` → `numeric`, `timestamp(3) with time zone` → `timestamp with time zone`.

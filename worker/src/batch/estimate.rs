@@ -122,8 +122,9 @@ mod tests {
             Reviewed::look(&mut db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
                 .await
                 .expect("a good query");
-        let plan = Plan::make((run, inputs.mode), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)
-            .expect("a plan");
+        let plan =
+            Plan::make((run, inputs.mode, None), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)
+                .expect("a plan");
         let batch = BatchJob {
             pipeline_id: PipelineId::generate(),
             run_id: run,

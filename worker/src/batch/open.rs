@@ -52,7 +52,7 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
-            let of = (run.id, run.mode);
+            let of = (run.id, run.mode, run.strategy());
             let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan

@@ -218,10 +218,10 @@ impl Plan {
         self.leaves.as_ref().map_or(self.bound, |leaves| leaves.bound)
     }
 
-    /// Makes the plan of a run. A full run of an incremental pipeline walks by the target's key like any full run, unless its
+    /// Makes the plan of a run, for one that was begun by the strategy that it has. A full run of an incremental pipeline walks by the target's key like any full run, unless its
     /// query pages by itself: then it walks as ever, from the beginning.
     pub fn make(
-        (run, mode): (RunId, Mode),
+        (run, mode, begun): (RunId, Mode, Option<FullStrategy>),
         inputs: &PipelineDraft,
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
@@ -253,7 +253,8 @@ impl Plan {
         let settles_by = bound(inputs.mode, &versions);
         let walks_by_key = mode == Mode::Full && !pages_itself;
         let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
-        let swaps = walks_by_key && index.is_none() && swaps(inputs, unique);
+        let strategy = begun.unwrap_or_else(|| strategy(inputs, unique));
+        let swaps = walks_by_key && index.is_none() && strategy == FullStrategy::Swap;
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
         let page =
@@ -310,13 +311,11 @@ pub fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
-/// Whether a full run gathers its rows and replaces the target's at once. Where something besides the key is unique it has to:
-/// a page that gives such a value to another row would be refused while the old row is still there.
-fn swaps(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> bool {
-    match inputs.options.full_strategy {
-        Some(strategy) => strategy == FullStrategy::Swap,
-        None => !unique.is_empty() && inputs.options.rejects_allowed().is_none(),
-    }
+/// How a full run begins. Where something besides the key is unique it gathers its rows and replaces the target's at once: a
+/// page that gives such a value to another row would be refused while the old row is still there.
+fn strategy(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> FullStrategy {
+    let swaps = !unique.is_empty() && inputs.options.rejects_allowed().is_none();
+    inputs.options.full_strategy.unwrap_or(if swaps { FullStrategy::Swap } else { FullStrategy::Merge })
 }
 
 fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {

@@ -17,7 +17,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    comparison::{as_stored, differ},
+    comparison::{as_stored, differ, has_own_collation},
     confined,
     plan::{Bound, WalkColumn},
 };
@@ -70,18 +70,46 @@ pub enum Completion {
 impl Page<'_> {
     /// The whole statement.
     pub fn statement(&self) -> String {
+        // Rows that are gathered count as written when they change the target.
+        let counted = if self.gathered_in.is_some() { "select 0::bigint" } else { "select count(*) from written" };
+        // Where every row was written, `on conflict` has seen to it that no key came twice.
+        let written = match self.fail_on_repeated_key() {
+            Some(fail) => {
+                format!("tally.rows + case when tally.rows < total.rows then coalesce(({fail}), 0) else 0 end")
+            }
+            None => "tally.rows".to_owned(),
+        };
         format!(
             "with page as materialized ({rows}), {TOTAL},
-            written as ({write})
+            written as ({write}),
+            tally (rows) as ({counted})
             select total.rows, {written}, ({last}), ({more})
-            from total",
+            from total, tally",
             rows = self.read_confined(&self.rows(), self.reader.columns.iter()),
             write = self.write(),
-            // Rows that are gathered count as written when they change the target.
-            written = if self.gathered_in.is_some() { "0::bigint" } else { "(select count(*) from written)" },
             last = self.last(),
             more = self.more(),
         )
+    }
+
+    /// Fails if the page has a key twice, with the SQLSTATE of `on conflict`: a value of two rows is none. Null otherwise; none
+    /// where keys may come twice, or where something else refuses that. `on conflict` alone would not: a row that is as the
+    /// target has it already is not written. Rows of one key are never cut apart, so a page shows all of them.
+    pub(super) fn fail_on_repeated_key(&self) -> Option<String> {
+        if self.gathered_in.is_some() || !self.versions.is_empty() || self.changing().is_empty() {
+            return None;
+        }
+        let column = |name: &String| {
+            let collation = self.reader.columns.iter().find(|column| &column.name == name)?.collation.as_ref();
+            // A collation of the source may take different keys for one.
+            Some(format!("page.{}{}", quote(name), if collation.is_some() { " collate \"C\"" } else { "" }))
+        };
+        let key: Vec<_> = self.key.iter().filter_map(column).collect();
+        Some(format!(
+            "select 0::bigint
+            from (select from page group by {} having count(*) > 1 limit 1) as repeated, generate_series(1, 2)",
+            key.join(", "),
+        ))
     }
 
     /// The page's last row. It is found first and written as text then, not the other way round.
@@ -289,19 +317,28 @@ impl Page<'_> {
 
     /// The same for a row of the source.
     fn same_stored_key(&self, relation: &str) -> String {
-        let same = |name: &String| format!("{} = target.{}", self.stored_key(relation, name), quote(name));
+        let same = |name: &String| {
+            // Compared by their bytes: no key has a collation that takes different texts for equal.
+            let by_bytes = self.read_and_own(name).is_some_and(|(column, own)| has_own_collation(column, own));
+            let collate = if by_bytes { " collate \"C\"" } else { "" };
+            format!("{}{collate} = target.{}", self.stored_key(relation, name), quote(name))
+        };
         self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
     }
 
     /// A column of the key, of a row of the source, as the target has it.
     fn stored_key(&self, relation: &str, name: &str) -> String {
         let value = format!("{relation}.{}", quote(name));
-        let column = self.reader.columns.iter().find(|column| column.name == name);
-        let own = self.columns.iter().find(|own| own.name == name);
-        match column.zip(own) {
+        match self.read_and_own(name) {
             Some((column, own)) => as_stored(&value, column, own),
             None => value,
         }
+    }
+
+    /// A column as the query returns it, and as the target has it.
+    fn read_and_own(&self, name: &str) -> Option<(&SourceColumn, &TargetColumn)> {
+        let column = self.reader.columns.iter().find(|column| column.name == name);
+        column.zip(self.columns.iter().find(|own| own.name == name))
     }
 
     /// The keys of all rows that the query returns now.

@@ -7,8 +7,8 @@ use super::{
 };
 
 impl Page<'_> {
-    /// Whether as many rows as were read means as many keys in the target: a key that came twice would have failed the run,
-    /// and no two keys become one on their way into the target's column.
+    /// Whether as many rows as were read means as many keys in the target: a key that came twice has failed the run
+    /// ([`Page::fail_on_repeated_key`]), and no two keys become one on their way into the target's column.
     pub fn returns_each_key_once(&self) -> bool {
         let kept = |name: &String| {
             let own = self.columns.iter().find(|own| &own.name == name);

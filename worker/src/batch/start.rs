@@ -38,9 +38,6 @@ pub(super) async fn find(
     plan: &Plan,
 ) -> Result<Start, BatchError> {
     refuse_unreachable_rows(connection, run.id, plan).await?;
-    if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
-        swaps::create(connection, gathering).await?;
-    }
     let mut start = match plan.settles_by() {
         Bound::None => Start::default(),
         Bound::Clock | Bound::Day => by_clock(connection, clock, run, plan).await?,
@@ -48,6 +45,10 @@ pub(super) async fn find(
     };
     if let Some(leaves) = &plan.leaves {
         from_the_beginning(connection, run.id, leaves, &mut start).await?;
+    }
+    if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
+        swaps::create(connection, gathering).await?;
+        start.target_id = Some(gathering.table.clone());
     }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);

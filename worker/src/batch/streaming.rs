@@ -24,6 +24,7 @@ impl Page<'_> {
             .collect();
         let key_alone: Vec<_> =
             self.key.iter().zip(places()).map(|(name, k)| format!("{}, {}", literal(name), short(&k))).collect();
+        let repeated = self.fail_on_repeated_key().map(|fail| format!(" + coalesce(({fail}), 0)")).unwrap_or_default();
         format!(
             "with page as materialized ({rows}), {TOTAL}
             select array[{texts}], case when bytes > {most} then json_build_object({key_alone})::text else doc end,
@@ -34,7 +35,7 @@ impl Page<'_> {
                 from (select {keys}{doc} as doc from ({fresh}) as fresh offset 0) as whole
             ) as measured
             union all
-            select null, null, total.rows, ({last}), ({more}), null
+            select null, null, total.rows{repeated}, ({last}), ({more}), null
             from total",
             rows = self.rows(),
             texts = texts.join(", "),

@@ -7,11 +7,13 @@ mod index;
 mod mart;
 mod scope;
 
+use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        PipelineDraft, Report, TargetName, removal,
-        report::{Depth, Reconciliation, Repair},
+        Mode, Report, TargetName, removal,
+        report::{Depth, Reconciliation, Repair, Repaired},
     },
+    lifecycle::{self, Cause},
     reports::HeldReport,
 };
 
@@ -36,13 +38,31 @@ pub async fn make(
     }
 }
 
-/// A repair may remove as many rows as a run may.
-fn refuse_removal(draft: &PipelineDraft, found: &Reconciliation) -> Result<(), BatchError> {
+/// A repair may remove as many rows as a run may, and of those targets that a full run may write.
+async fn refuse_removal(tx: &mut PgConnection, subject: &Subject, found: &Reconciliation) -> Result<(), BatchError> {
+    let draft = subject.draft();
+    if draft.mode == Mode::Incremental {
+        lifecycle::refuse_shared_target(tx, &subject.pipeline).await?;
+    }
     let (removed, of) = (found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs());
     match removal::refusal(draft.options.max_removed, removed, of, draft.final_target().0, &draft.name) {
         Some(refusal) => Err(BatchError::fatal(refusal)),
         None => Ok(()),
     }
+}
+
+/// Rows that a repair has removed may be another pipeline's.
+async fn forget_others(
+    tx: &mut PgConnection,
+    job: &HeldReport,
+    subject: &Subject,
+    repaired: Repaired,
+) -> Result<(), BatchError> {
+    if repaired.removed == 0 {
+        return Ok(());
+    }
+    let cause = Cause { actor: &job.worker, correlation_id: &job.job.correlation_id };
+    Ok(lifecycle::forget_others(tx, subject.pipeline.id, subject.draft().final_target().0, cause).await?)
 }
 
 /// What is to be said of a query whose rows differ, and `unsteady` of which were read differently twice.

@@ -157,6 +157,26 @@ async fn with_slugs(world: &World) {
 
 const PAGES: &str = "select id, slug, note from content.page";
 
+/// The server compares no two texts of different collations by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn stale_rows_go_though_the_mart_orders_its_key_otherwise_than_the_source() {
+    let world = World::with_worker().await;
+    world.sql(r#"create domain content.code as text collate "C"; grant usage on type content.code to public"#).await;
+    for (n, from) in [r#"text collate "C""#, "content.code", "name"].into_iter().enumerate() {
+        world.sql(&format!("create table content.coded{n} (k {from} primary key, v int not null)")).await;
+        world.sql(&format!("insert into content.coded{n} select 'k' || n, n from generate_series(1, 20) n")).await;
+        world.target(&format!("coded{n}"), r#"k text collate "POSIX" not null, v int"#, &["k"]).await;
+        let query = format!("select k, v from content.coded{n}");
+        let target = format!("analytics.coded{n}");
+        let pipeline = world.pipeline(&draft(&format!("coded{n}"), Mode::Full, &query, &target, 7)).await;
+        world.succeeds(pipeline).await;
+        world.sql(&format!("delete from content.coded{n} where v = 5")).await;
+
+        assert_eq!(world.succeeds(pipeline).await.rows_removed, 1, "{from}");
+        assert_eq!(world.number(&format!("select count(*) from {target} where v <> 5")).await, 19, "{from}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_unique_value_passes_from_one_row_to_another() {
     let world = World::with_worker().await;

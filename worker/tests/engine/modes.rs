@@ -7,7 +7,10 @@ use std::sync::{
 
 use vitrina_shared::domain::{ErrorClass, Mode, NullKeys, RunStatus, Task, TaskKind};
 
-use crate::support::{ITEMS, World, draft, items};
+use crate::{
+    samples::refusal,
+    support::{ITEMS, World, draft, items},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_incremental_run_copies_everything_in_pages_and_a_second_one_writes_nothing() {
@@ -235,6 +238,38 @@ async fn null_keys_fail_the_run_or_are_read_first() {
     let run = world.succeeds(first).await;
     assert_eq!((run.rows_read, run.rows_written), (27, 3));
     world.assert_same(query, "analytics.loose").await;
+}
+
+/// Every run would read the old version again, and not the new one.
+#[tokio::test(flavor = "multi_thread")]
+async fn null_keys_are_not_read_first_where_a_row_may_have_several_versions() {
+    let world = World::with_worker().await;
+    world.sql("create table content.version (id int not null, k int not null, name text, modified timestamptz)").await;
+    world.sql("insert into content.version values (1, 1, 'old', null), (2, 1, 'new', '2026-01-01')").await;
+    world.target("latest", "k int, name text", &["k"]).await;
+    world.target("every", "id int, k int, name text", &["k", "id"]).await;
+    let query = "select id, k, name, modified from content.version";
+    let with = |null_keys, query: &str, target: &str| {
+        let mut draft = draft("versions", Mode::Incremental, query, target, 10);
+        draft.options.null_keys = Some(null_keys);
+        draft
+    };
+
+    let first = with(NullKeys::First, query, "analytics.latest");
+    let message = refusal(&world, &first).await.unwrap();
+    assert!(message.starts_with("`first` needs `id`, the incremental_id_key, in the key of the target"), "{message}");
+    let pipeline = world.pipeline(&first).await;
+    assert!(world.fails(pipeline).await.error.unwrap().starts_with("options.null_keys: `first` needs"));
+    assert_eq!(world.number("select count(*) from analytics.latest").await, 0);
+
+    let given = query.replace("name, modified", "name, coalesce(modified, '2025-01-01') as modified");
+    for accepted in [
+        with(NullKeys::First, query, "analytics.every"),
+        with(NullKeys::Error, query, "analytics.latest"),
+        with(NullKeys::Error, &given, "analytics.latest"),
+    ] {
+        assert_eq!(refusal(&world, &accepted).await, None, "{accepted:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,10 @@
 
 use vitrina_shared::{
     configuration::{self, OnCheckpoint},
-    domain::{Mode, PipelineDraft, PipelineId, ReportRequest, ReportStatus, RunId, RunStatus, Status, report},
+    domain::{
+        Mode, PipelineDraft, PipelineId, ReportRequest, ReportStatus, RunId, RunStatus, Status,
+        report::{self, Depth, Repair},
+    },
     lifecycle::{self, LifecycleError},
 };
 
@@ -195,6 +198,95 @@ async fn a_full_run_is_refused_where_another_pipeline_s_rows_would_go() {
     assert!(message.contains("its runs would remove the rows of"), "{message}");
     assert_eq!(problem(&PipelineDraft { enabled: false, ..items("all", Mode::Full, 10) }).await, None);
     assert_eq!(problem(&items("third", Mode::Incremental, 10)).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_is_refused_where_another_pipeline_s_rows_would_go() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    let half = |name: &str, n: i64| {
+        draft(name, Mode::Incremental, &format!("{ITEMS} where id % 2 = {n}"), "analytics.item", 30)
+    };
+    let odd = world.pipeline(&half("odd", 1)).await;
+    let even = world.pipeline(&half("even", 0)).await;
+    for pipeline in [odd, even] {
+        world.succeeds(pipeline).await;
+    }
+
+    let asked = world.ask(odd, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All }).await;
+    let report = world.reported(asked).await;
+
+    assert_eq!(report.status, ReportStatus::Failed);
+    let error = report.error.unwrap();
+    assert!(error.starts_with("pipeline `even` writes `analytics.item` too, by another query"), "{error}");
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+/// Nobody's rows are removed for good: the next run of their pipeline brings them back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pipeline_that_is_enabled_again_reads_what_others_removed_meanwhile() {
+    let world = World::with_worker().await;
+    world.items(1, 100).await;
+    let few = draft("few", Mode::Incremental, &format!("{ITEMS} where id <= 10"), "analytics.item", 30);
+    let few = world.pipeline(&few).await;
+    let rest =
+        world.pipeline(&draft("rest", Mode::Full, &format!("{ITEMS} where id > 10"), "analytics.item", 30)).await;
+    for by_repair in [false, true] {
+        change(&world, rest, |draft| draft.enabled = false).await;
+        change(&world, few, |draft| draft.enabled = true).await;
+        world.succeeds(few).await;
+        assert_eq!(world.number("select count(*) from analytics.item where id <= 10").await, 10, "{by_repair}");
+        change(&world, few, |draft| draft.enabled = false).await;
+        change(&world, rest, |draft| draft.enabled = true).await;
+        if by_repair {
+            let repair = ReportRequest::Reconcile { depth: Depth::Keys, repair: Repair::All };
+            assert_eq!(world.report(rest, &repair).await["repaired"]["removed"], 10);
+        } else {
+            assert_eq!(world.succeeds(rest).await.rows_removed, 10);
+        }
+        assert_eq!(world.checkpoint(few).await, None);
+    }
+    change(&world, few, |draft| draft.enabled = true).await;
+    world.succeeds(few).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mart_and_its_partition_are_one_target_to_a_full_run() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world
+        .sql(
+            "create table analytics.whole (id bigint primary key, name text, modified timestamptz) partition by range (id);
+             create table analytics.part partition of analytics.whole for values from (1) to (11);
+             create table analytics.other partition of analytics.whole for values from (11) to (21);
+             insert into etl.etl_targets (target, key)
+             values ('analytics.whole', '{id}'), ('analytics.part', '{id}'), ('analytics.other', '{id}')",
+        )
+        .await;
+    let on = |name: &str, mode, target: &str, condition: &str| {
+        draft(name, mode, &format!("{ITEMS} where {condition}"), target, 30)
+    };
+    let part = world.pipeline(&on("part", Mode::Incremental, "analytics.part", "id <= 10")).await;
+    let whole = on("whole", Mode::Incremental, "analytics.whole", "id > 10");
+    let whole = world.pipeline(&whole).await;
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    let mut is_refused = async |draft: &PipelineDraft| {
+        configuration::sharing_problem(&mut connection, draft, None).await.unwrap().is_some()
+    };
+    assert!(is_refused(&on("all", Mode::Full, "analytics.whole", "id > 10")).await);
+    assert!(is_refused(&on("some", Mode::Full, "analytics.part", "id < 5")).await);
+    assert!(is_refused(&on("some", Mode::Full, "analytics.other", "id > 15")).await, "`whole` has rows there");
+    for pipeline in [part, whole] {
+        world.succeeds(pipeline).await;
+    }
+    let refusal = world.run_as(whole, true, false).await.unwrap_err();
+    assert!(matches!(refusal, LifecycleError::SharedTarget { .. }), "{refusal}");
+
+    // Two partitions have no row in common.
+    change(&world, whole, |draft| draft.target_table = "analytics.other".to_owned()).await;
+    world.succeeds_in_full(whole).await;
+    world.assert_same(ITEMS, "analytics.whole").await;
 }
 
 async fn again(world: &World, run: RunId) -> Result<RunId, LifecycleError> {

@@ -322,6 +322,22 @@ async fn totals_are_right_however_much_differs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn totals_are_right_though_the_query_repeats_a_key() {
+    let world = World::with_worker().await;
+    world.items(1, 5).await;
+    world.sql("create table content.genre as select id as item from content.item").await;
+    let query = "select i.id, i.name, i.modified from content.item i join content.genre g on g.item = i.id";
+    let pipeline = world.pipeline(&draft("joined", Mode::Full, query, "analytics.item", 10)).await;
+    world.succeeds(pipeline).await;
+    world.sql("delete from content.item where id = 5; insert into content.genre values (3)").await;
+    for depth in [Depth::Keys, Depth::Rows] {
+        let found = reconcile(&world, pipeline, depth).await;
+        assert_eq!(differences(&found)[..2], [Some(0), Some(1)]);
+        assert_eq!((&found["source_rows"], &found["target_rows"]), (&json!(5), &json!(5)), "{depth:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_is_not_deterministic_is_said_to_be_so() {
     let world = World::with_worker().await;
     world.items(1, 50).await;

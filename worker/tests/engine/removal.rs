@@ -1,11 +1,14 @@
 //! What full runs remove, what they must not, and `rows_removed`.
 
-use vitrina_shared::domain::{
-    ErrorClass, FullStrategy, MaxRemoved, Mode, OnRowError, PipelineDraft, ReportRequest, ReportStatus, Run,
-    report::{Depth, Repair},
+use vitrina_shared::{
+    domain::{
+        ErrorClass, FullStrategy, MaxRemoved, Mode, OnRowError, PipelineDraft, ReportRequest, ReportStatus, Run,
+        report::{Depth, Repair},
+    },
+    lifecycle,
 };
 
-use crate::support::{ITEMS, World, draft, items};
+use crate::support::{ITEMS, TESTER, World, draft, items};
 
 /// As many rows of the mart as of the query: those with a refused value count for nothing.
 #[tokio::test(flavor = "multi_thread")]
@@ -111,6 +114,24 @@ async fn max_removed_is_a_number_or_a_share_and_can_be_overridden_once() {
     let total = "select rows_removed from etl.etl_run_totals t join etl.etl_pipelines p on p.id = t.pipeline_id
                  where p.name = 'number' and t.status = 'SUCCESS'";
     assert_eq!(world.number(total).await, 30);
+}
+
+/// What was allowed was that run, not another one with its inputs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_repeated_may_remove_no_more_than_any_other() {
+    let world = World::with_worker().await;
+    world.items(1, 1000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 300)).await;
+    world.succeeds(pipeline).await;
+    let allowed = world.run_as(pipeline, false, true).await.unwrap();
+    world.succeeded(allowed).await;
+    world.sql("truncate content.item").await;
+
+    let repeated = lifecycle::run_again(world.db.pool(), allowed, TESTER).await.unwrap().run.id;
+    let run = world.ended(repeated).await;
+
+    assert_refused(&run, "1000 of the 1000 rows of `analytics.item` would be removed", "items");
+    assert_eq!(world.number("select count(*) from analytics.item").await, 1000);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,6 +29,43 @@ fn dead_letters(mut draft: PipelineDraft, max_rejects: Option<u32>) -> PipelineD
     draft
 }
 
+/// The repeated row is as the mart has it: nothing is written twice, and as many rows are read as the mart has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_comes_twice_fails_a_full_run_that_has_nothing_to_write() {
+    let world = World::with_worker().await;
+    world.target("joined", "id bigint, name text, modified timestamptz", &["id"]).await;
+    world.sql("create table content.genre (item bigint not null, suffix text not null)").await;
+    let query =
+        "select i.id, i.name || g.suffix as name, i.modified from content.item i join content.genre g on g.item = i.id";
+    let joined = draft("pushed", Mode::Full, query, "analytics.joined", 2);
+    let named = |name: &str| PipelineDraft { name: name.to_owned(), ..joined.clone() };
+    for draft in [
+        named("pushed"),
+        dead_letters(named("put_aside"), None),
+        with_transform(named("streamed"), "mask", json!({"columns": ["name"]})),
+    ] {
+        world.sql("truncate analytics.joined").await;
+        let pipeline = world.pipeline(&draft).await;
+        // The second row is the same, or another one.
+        for suffix in ["", "!"] {
+            let case = format!("{} {suffix}", draft.name);
+            world.sql("truncate content.item, content.genre").await;
+            world.items(1, 5).await;
+            world.sql("insert into content.genre select id, '' from content.item").await;
+            world.succeeds(pipeline).await;
+            world.sql("delete from content.item where id = 5").await;
+            world.sql(&format!("insert into content.genre values (3, '{suffix}')")).await;
+
+            let run = world.fails(pipeline).await;
+
+            assert_eq!(run.error_class, Some(ErrorClass::Fatal), "{case}");
+            assert!(run.error.unwrap().starts_with("the query returns several rows for one key"), "{case}");
+            world.sql("delete from content.genre where item = 3; insert into content.genre values (3, '')").await;
+            assert_eq!(world.succeeds(pipeline).await.rows_removed, 1, "{case}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_with_transforms_writes_what_they_made_of_the_rows() {
     let world = World::with_worker().await;

@@ -71,6 +71,38 @@ async fn a_swap_survives_the_death_of_its_worker_and_a_pause() {
     assert_eq!(world.number(GATHERED).await, 0);
 }
 
+/// Whether a mart is swapped is told by its indexes, and those may change while a run rests.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_as_it_began_though_an_index_comes_or_goes() {
+    let unique = "create unique index slug_name on analytics.slug (name)";
+    let plain = "drop index if exists analytics.slug_name";
+    for (first, then) in [(unique, plain), (plain, unique)] {
+        let mut world = World::new().await;
+        world.items(1, 1500).await;
+        world.target("slug", "id bigint, name text, modified timestamptz", &["id"]).await;
+        world.sql(first).await;
+        let draft = draft("slugs", Mode::Incremental, ITEMS, "analytics.slug", 5);
+        let pipeline = world.pipeline(&draft).await;
+        world.start_worker(&[]);
+        world.succeeds(pipeline).await;
+        world.sql("update content.item set name = 'new ' || name").await;
+        let run = world.run_as(pipeline, true, false).await.unwrap();
+        eventually("some batches", || async { (world.find(run).await.batches > 5).then_some(()) }).await;
+        world.pause(pipeline).await.unwrap();
+        world.reaches(pipeline, Status::Paused).await;
+        world.sql(then).await;
+        world.stop_workers().await;
+        world.start_worker(&[]);
+
+        assert_eq!(world.run(pipeline).await, run);
+        let run = world.succeeded(run).await;
+
+        assert_eq!((run.rows_read, run.rows_written, run.rows_removed), (1500, 1500, 0), "{then}");
+        world.assert_same(ITEMS, "analytics.slug").await;
+        assert_eq!(world.number(GATHERED).await, 0);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_swap_with_several_rows_for_one_key_fails_and_the_mart_stays_as_it_was() {
     let world = World::with_worker().await;

@@ -25,7 +25,7 @@ use vitrina_shared::{
 
 use self::counts::Counted;
 use super::{
-    SAMPLE, note,
+    SAMPLE, forget_others, note,
     scope::{self, Scope},
 };
 use crate::{
@@ -91,6 +91,7 @@ impl<'a> Comparison<'a> {
         };
         if repair != Repair::Nothing {
             let repaired = self.repair(&mut tx, &result, is_there, repair).await?;
+            forget_others(&mut tx, job, &self.subject, repaired).await?;
             tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
             result.repaired = Some(repaired);
         }

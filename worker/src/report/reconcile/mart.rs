@@ -25,7 +25,7 @@ use self::{
     statements::{Closer, MOST_KEYS},
 };
 use super::{
-    SAMPLE, note, refuse_removal,
+    SAMPLE, forget_others, note, refuse_removal,
     scope::{self, Scope},
 };
 use crate::{
@@ -149,6 +149,7 @@ impl<'a> Comparison<'a> {
         let mut tx = connection.begin_named("begin").await?;
         if repair != Repair::Nothing {
             let repaired = self.repair(&mut tx, &found, repair).await?;
+            forget_others(&mut tx, job, &self.subject, repaired).await?;
             found.result.repaired = Some(repaired);
             tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
         }
@@ -247,8 +248,8 @@ impl<'a> Comparison<'a> {
         }
         let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
         let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
-        // Every row of either side is in both, missing or extra.
-        let target_rows = before.source_rows - again.missing + again.extra;
+        // What was missing has been written since, and what was extra removed.
+        let target_rows = before.target_rows + (before.missing - again.missing) - (before.extra - again.extra);
         Ok(Narrow { source_rows: before.source_rows, target_rows, ..again })
     }
 
@@ -323,7 +324,7 @@ impl<'a> Comparison<'a> {
         let scope = self.scope(tx).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
         if remove_extra {
-            refuse_removal(self.subject.draft(), &found.result)?;
+            refuse_removal(tx, &self.subject, &found.result).await?;
         }
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
         let mut repaired = nothing;

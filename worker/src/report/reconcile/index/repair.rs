@@ -51,7 +51,7 @@ impl Comparison<'_> {
         unfinished::refuse(tx, id, self.report.requested_at).await?;
         let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
         if remove_extra {
-            refuse_removal(self.subject.draft(), found)?;
+            refuse_removal(tx, &self.subject, found).await?;
         }
         let repaired = self.write(tx, remove_extra).await?;
         self.index.refresh(&self.name).await?;

@@ -6,7 +6,7 @@
 //! [`etl_page.run`]: ../../../../../migrations/0004_batches.sql
 
 use vitrina_shared::{
-    domain::report::Depth,
+    domain::{Mode, report::Depth},
     store::{targets::TargetColumn, value_types::Identity},
 };
 
@@ -119,7 +119,7 @@ impl Sides<'_> {
             "with {found}
              select 0::bigint, 0::bigint, array[jsonb_build_object(
                  'source_rows', count(*) filter (where settled),
-                 'target_rows', count(*) filter (where in_target and coalesce(settled, true)),
+                 'target_rows', {target_rows},
                  'missing', count(*) filter (where kind = 'missing'),
                  'extra', count(*) filter (where kind = 'extra'),
                  'different', count(*) filter (where kind = 'different'),
@@ -130,6 +130,11 @@ impl Sides<'_> {
              )::text], false
              from found",
             found = self.found(closer, ""),
+            // A query that repeats a key finds the target's row as often; in mode `full` nothing is in flight.
+            target_rows = match self.subject.draft().mode {
+                Mode::Full => "(select count(*) from t)",
+                Mode::Incremental => "count(*) filter (where in_target and coalesce(settled, true))",
+            },
             texts = texts.join(", "),
             keys = self.key_names("found").join(", "),
         )

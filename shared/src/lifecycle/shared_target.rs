@@ -1,0 +1,52 @@
+//! Pipelines that write one target: what one of them removes, another one has read already and would not write again.
+
+use sqlx::PgConnection;
+
+use super::{Cause, LifecycleError, forget_checkpoint};
+use crate::{
+    domain::{Pipeline, PipelineId, Status},
+    store::{horizon, pipelines, state},
+};
+
+/// Why a pipeline forgets its checkpoint.
+const REMOVED: &str =
+    "checkpoint forgotten: another pipeline removed rows of the target, the next run reads everything";
+
+/// Refuses to remove every row that the pipeline's own query does not return where another pipeline writes rows there.
+pub async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<(), LifecycleError> {
+    let target = pipeline.draft.final_target().0;
+    let others = pipelines::sharing(tx, target).await?;
+    match others.iter().find(|other| other.id != pipeline.id && !other.draft.reads_alike(&pipeline.draft)) {
+        Some(other) => Err(LifecycleError::SharedTarget { target: target.to_owned(), other: other.draft.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Locks the pipeline's row, after rows were removed from its target, and forgets the checkpoints of the pipelines that write
+/// other rows there: they say that those rows are there. Such pipelines are disabled, or share the target unseen.
+pub async fn forget_others(
+    tx: &mut PgConnection,
+    pipeline: PipelineId,
+    target: &str,
+    cause: Cause<'_>,
+) -> Result<(), LifecycleError> {
+    let others = pipelines::lock_sharing(tx, pipeline, target).await?;
+    if others.is_empty() {
+        return Ok(());
+    }
+    let Some(pipeline) = pipelines::find(tx, &pipeline.into()).await? else { return Ok(()) };
+    for other in others {
+        let Some(other) = pipelines::find(tx, &other.into()).await? else { continue };
+        if other.draft.reads_alike(&pipeline.draft) || state::find(tx, other.id).await?.is_none() {
+            continue;
+        }
+        if other.status == Status::Idle {
+            forget_checkpoint(tx, &other, REMOVED, cause).await?;
+        } else {
+            // Its status says something else that must not be forgotten.
+            state::forget(tx, other.id).await?;
+            horizon::forget(tx, other.id).await?;
+        }
+    }
+    Ok(())
+}
