@@ -106,7 +106,7 @@ async fn by_clock(
     let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
     let again = horizon.due_from.into_iter().chain(step).min();
     let is_past = |key: &str, since| clock_key::is_past(key, key_type, since);
-    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type);
+    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type, plan.hidden_cut);
     let rewind = again.zip(horizon.checkpoint.as_deref()).map(|(since, key)| (allowing(since, key), key));
     let rewind = rewind.filter(|(since, key)| is_past(key, *since)).map(|(since, _)| since);
     let after = run.checkpoint_from.as_ref().and_then(|checkpoint| {
@@ -115,7 +115,8 @@ async fn by_clock(
         let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
         // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
         let is_current = horizon.checkpoint.as_deref() == Some(key);
-        let unsettled = is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last)).flatten();
+        let unsettled =
+            is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last, plan.hidden_cut)).flatten();
         let again = again.map(|since| allowing(since, key));
         [lookback, unsettled, again].into_iter().flatten().min().filter(|since| is_past(key, *since))
     });
