@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
@@ -13,6 +13,7 @@ use vitrina_shared::{
     },
     guard::{Describing, SourceSchemas},
     store::{
+        horizon::Writers,
         installation,
         targets::{self, TargetColumn, UniqueIndex},
     },
@@ -60,7 +61,7 @@ pub struct Settling {
     /// The greatest key.
     pub greatest: Option<String>,
     /// Who was writing when it was read.
-    pub writers: Vec<String>,
+    pub writers: Mutex<Writers>,
 }
 
 /// A column that a run walks by.

@@ -138,9 +138,9 @@ async fn by_clock(
 async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
     let asked = Instant::now();
     let horizon = horizon::look(connection, run, horizon::PATIENCE).await?;
-    let Some(from) = clock.note(asked, horizon.clock) else { return Ok(horizon) };
-    let pipelines = horizon::owe_all(connection, from).await?;
-    clock::report_step(from, pipelines);
+    if !clock::note(connection, clock, asked, horizon.clock).await? {
+        return Ok(horizon);
+    }
     Ok(horizon::look(connection, run, horizon::PATIENCE).await?)
 }
 
@@ -177,7 +177,14 @@ async fn ended(connection: &mut PgConnection, transactions: &[String]) -> Result
 async fn by_writers(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     let Settling { greatest, writers } =
         plan.settling.get_or_try_init(|| look_up_writers(connection, run.id, plan)).await?;
-    if !ended(connection, writers).await? {
+    let mut writers = writers.lock().await;
+    // A prepared transaction outlives its server, and is called otherwise by the next one.
+    if let Some(server) = &writers.server
+        && !horizon::is_named_by(connection, server).await?
+    {
+        *writers = horizon::writers(connection, &plan.relations).await?;
+    }
+    if !ended(connection, &writers.transactions).await? {
         return Err(BatchError::NotYet("a transaction is writing to the source"));
     }
     let from = run.checkpoint_from.as_ref().filter(|_| plan.ties_again);
@@ -191,7 +198,7 @@ async fn look_up_writers(connection: &mut PgConnection, run: RunId, plan: &Plan)
         Some(query) => read_first(connection, run, query).await?,
         None => None,
     };
-    let writers = horizon::writers(connection, &plan.relations).await?;
+    let writers = horizon::writers(connection, &plan.relations).await?.into();
     Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
 }
 
