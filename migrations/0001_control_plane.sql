@@ -210,7 +210,7 @@ create table etl.etl_rereads (
     pipeline_id uuid        not null,
     transaction text        not null,
     from_key    timestamptz not null,
-    noted_at    timestamptz not null default clock_timestamp(),
+    server      text        not null,
 
     constraint etl_rereads_pkey primary key (pipeline_id, transaction),
     constraint etl_rereads_pipeline_fkey
@@ -221,6 +221,8 @@ comment on table etl.etl_rereads is
     'Keys that must be read again: the walk passed the start of a transaction that may still write, or the clock went back';
 comment on column etl.etl_rereads.transaction is
     'The transaction that was passed, as pg_locks.virtualtransaction says it: its rows are read again once it has ended. Empty: at once';
+comment on column etl.etl_rereads.server is
+    'The server that called it so, as etl.this_server says it: another one gives the same name to another transaction';
 comment on column etl.etl_rereads.from_key is 'Its rows have this key or a greater one';
 
 create table etl.etl_transitions (

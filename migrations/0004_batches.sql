@@ -400,8 +400,8 @@ begin
     -- A page of NULL keys is before every key: there is no checkpoint yet. A checkpoint that was forgotten after the run was
     -- requested is not the run's any more: moving it would skip the rows that it was forgotten for.
     if run.mode = 'incremental' and page.last[1] is not null then
-        -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken. A
-        -- run during which others rested says at its end that there was none (`store::at_once`).
+        -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken.
+        -- Nothing shows that there was none: its session may have gone since.
         insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
         select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
         from etl.etl_pipelines p

@@ -1,7 +1,7 @@
 -- Whose rows may still become visible: asked when a run begins, when it ends, and by the gauge of the horizon's lag.
 
 create view etl.other_sessions as
-select a.pid, a.xact_start, a.backend_xid is not null as has_written, a.state_change,
+select a.pid, a.xact_start, a.backend_xid is not null as has_written,
        -- Without pg_read_all_stats, or where a session does not track what it does, its transactions have no start.
        a.xact_start is null
            and (a.query = '<insufficient privilege>' or a.state = 'disabled'
@@ -45,6 +45,8 @@ as $$
 $$;
 
 comment on function etl.this_server is 'The server: its timeline and when it was started';
+
+alter table etl.etl_rereads alter column server set default etl.this_server();
 
 create function etl.read_horizon(beginning_run uuid, patience interval)
     returns table (
@@ -101,7 +103,8 @@ begin
         join pg_locks l on l.pid = c.pid and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
         where c.started < greatest(upper, horizon)
           and not exists (select from etl.etl_rereads w
-                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
+                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction
+                            and (w.server = run.this_server or w.transaction like '-1/%'));
     end if;
 
     if hidden is not null or exists (select from pg_prepared_xact()) then
@@ -111,7 +114,8 @@ begin
                or l.pid is null and l.locktype = 'transactionid'
                   and l.transactionid in (select p.transaction from pg_prepared_xacts p where p.database = current_database()))
           and not exists (select from etl.etl_rereads w
-                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction);
+                          where w.pipeline_id = run.pipeline_id and w.transaction = l.virtualtransaction
+                            and (w.server = run.this_server or w.transaction like '-1/%'));
         -- It began after the last bound was taken, or it was seen then: a reader that was passed may have been prepared.
         unseen_from := case when horizon is null then '1000-01-01 00:00+00' else least(horizon, run.owed_from) end;
     end if;
@@ -120,7 +124,9 @@ begin
         select array_agg(w.transaction), min(w.from_key) into due, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
-          and (w.noted_at < pg_postmaster_start_time()
+          -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
+          -- own number from then on (`-1/941`), by every server.
+          and (w.server <> run.this_server and w.transaction not like '-1/%'
                or not exists (select from pg_locks l where l.virtualtransaction = w.transaction));
     end if;
     return next;

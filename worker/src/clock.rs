@@ -13,7 +13,12 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use vitrina_shared::{domain::checkpoint::key_time, metrics::CLOCK_STEPS, store::horizon::Horizon};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    domain::checkpoint::key_time,
+    metrics::CLOCK_STEPS,
+    store::horizon::{self, Horizon},
+};
 
 use crate::environment::unpoisoned;
 
@@ -26,7 +31,14 @@ const UNSURE: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What the database's clock said last, by a clock that cannot go back.
 #[derive(Debug, Default)]
-pub struct DatabaseClock(Mutex<Option<Reading>>);
+pub struct DatabaseClock(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    last: Option<Reading>,
+    /// A step that no pipeline was told of yet.
+    untold: Option<DateTime<Utc>>,
+}
 
 /// What the clock said between two moments.
 #[derive(Debug, Clone, Copy)]
@@ -37,16 +49,37 @@ struct Reading {
 }
 
 impl DatabaseClock {
-    /// Notes what the clock said just now. If it went back since the last reading, returns the time to which it did.
-    pub fn note(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    /// Notes what the clock said just now. If it went back, and nobody was told of that yet, returns the time to which it did.
+    fn note(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let now = Reading { asked, answered: Instant::now(), said };
-        let mut last = unpoisoned(&self.0);
-        let step = last.and_then(|last| set_back_to(last, now));
-        if last.is_none_or(|last| last.answered < now.answered) {
-            *last = Some(now);
+        let mut known = unpoisoned(&self.0);
+        let step = known.last.and_then(|last| set_back_to(last, now));
+        known.untold = known.untold.into_iter().chain(step).min();
+        if known.last.is_none_or(|last| last.answered < now.answered) {
+            known.last = Some(now);
         }
-        step
+        known.untold
     }
+
+    /// All pipelines know of this step.
+    fn told(&self, step: DateTime<Utc>) {
+        let mut known = unpoisoned(&self.0);
+        known.untold = known.untold.filter(|untold| *untold < step);
+    }
+}
+
+/// Notes what the database's clock said just now. If it went back, tells all pipelines that walk by it; whether it did.
+pub async fn note(
+    connection: &mut PgConnection,
+    clock: &DatabaseClock,
+    asked: Instant,
+    said: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    let Some(from) = clock.note(asked, said) else { return Ok(false) };
+    let pipelines = horizon::owe_all(connection, from).await?;
+    clock.told(from);
+    report_step(from, pipelines);
+    Ok(true)
 }
 
 /// The earliest time that the clock can have said between two readings, if it went back between them.
@@ -136,6 +169,8 @@ mod tests {
         assert_eq!(set_back_to(before, reading(60_000, 60_010, 159_970)), None, "it is slow");
         let to = set_back_to(before, reading(60_000, 60_010, 150_000)).expect("ten seconds less");
         assert!((89_000..90_000).contains(&to.timestamp_millis()), "{to}");
+        let beat = reading(2_000, 2_010, 101_800);
+        assert!(set_back_to(before, beat).is_some(), "a fifth of a second less, between two heartbeats");
         // Two that overlap: the one that was asked first was answered last.
         assert_eq!(set_back_to(reading(0, 900, 100_800), reading(100, 110, 100_105)), None);
     }

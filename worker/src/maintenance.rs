@@ -18,7 +18,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{self, Duration},
 };
 
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -32,7 +32,7 @@ use vitrina_shared::{
 };
 
 use self::{forgotten::Forgotten, rescue::Silent};
-use crate::environment::Environment;
+use crate::{clock, environment::Environment};
 
 /// How many heartbeats a worker may miss before its jobs are given to others.
 pub const MISSED_HEARTBEATS: u32 = 3;
@@ -98,7 +98,10 @@ async fn beat_once(env: &Environment, heartbeat: Duration, forgotten: &mut Forgo
         release: &release,
         gone_after: heartbeat * MISSED_HEARTBEATS,
     };
-    let beat = queue::beat(&mut *env.control.acquire().await?, &report).await?;
+    let mut connection = env.control.acquire().await?;
+    let asked = time::Instant::now();
+    let beat = queue::beat(&mut connection, &report).await?;
+    clock::note(&mut connection, &env.clock, asked, beat.clock).await?;
     forgotten.note(&beat.forgotten);
     Ok(beat)
 }

@@ -12,6 +12,9 @@ use super::checkpoint::key_time;
 pub const TIMESTAMPTZ: &str = "timestamp with time zone";
 pub const DATE: &str = "date";
 
+/// The most that a declared precision cuts off: `timestamptz(0)` keeps whole seconds.
+const COARSEST_PRECISION: TimeDelta = TimeDelta::seconds(1);
+
 /// A day begins up to twelve hours later than in Greenwich.
 const WESTERNMOST: TimeDelta = TimeDelta::hours(12);
 /// And up to fourteen hours earlier.
@@ -20,6 +23,12 @@ const EASTERNMOST: TimeDelta = TimeDelta::hours(14);
 /// The type of a key of this kind.
 pub fn type_of(key: &str) -> &'static str {
     if date(key).is_some() { DATE } else { TIMESTAMPTZ }
+}
+
+/// What may be cut off of some keys of a query while others have all their digits. The values of a table's own column are cut
+/// alike and show it; a key that is made of several columns (`union all`, `greatest`, a view) may be cut here and not there.
+pub fn hidden_cut(is_column_of_table: bool) -> TimeDelta {
+    if is_column_of_table { TimeDelta::zero() } else { COARSEST_PRECISION }
 }
 
 /// The smallest key of the transactions that began at this time or later.
@@ -53,28 +62,36 @@ pub fn is_past(checkpoint: &str, key_type: &str, time: DateTime<Utc>) -> bool {
 }
 
 /// The start of the first transaction whose rows may still come although the checkpoint is past them. `horizon` is the bound
-/// of the run that moved the checkpoint there: before it everything was complete.
-pub fn unsettled_since(checkpoint: &str, key_type: &str, horizon: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+/// of the run that moved the checkpoint there: before it everything was complete. `hidden` is what [`hidden_cut`] says.
+pub fn unsettled_since(
+    checkpoint: &str,
+    key_type: &str,
+    horizon: Option<DateTime<Utc>>,
+    hidden: TimeDelta,
+) -> Option<DateTime<Utc>> {
     if key_type == DATE {
         let first = date(checkpoint)?.and_time(NaiveTime::MIN).and_utc() + WESTERNMOST;
         return Some(horizon.unwrap_or(first)).filter(|since| is_past(checkpoint, DATE, *since));
     }
     let key = key_time(checkpoint)?;
-    let grain = grain(key);
+    let grain = grain(key).max(hidden);
     match horizon {
-        None => (grain > TimeDelta::zero()).then_some(key),
+        None => (grain > TimeDelta::zero()).then(|| key - hidden),
         Some(horizon) if key >= horizon => Some(horizon - grain),
-        // The greatest key below the horizon is not greater than that of the transactions that began at the horizon.
-        Some(horizon) => (key + grain > horizon).then_some(key),
+        // The greatest key below the horizon is not greater than that of the transactions that began at the horizon, unless
+        // more is cut off of theirs.
+        Some(horizon) => {
+            (key + grain > horizon).then(|| if hidden.is_zero() { key } else { key.min(horizon - hidden) })
+        }
     }
 }
 
 /// The same time, earlier by as much as a column may cut off that has this checkpoint: from here on a walk finds the keys of
 /// the transactions that began at that time.
-pub fn allowing_for_grain(since: DateTime<Utc>, checkpoint: &str, key_type: &str) -> DateTime<Utc> {
+pub fn allowing_for_grain(since: DateTime<Utc>, checkpoint: &str, key_type: &str, hidden: TimeDelta) -> DateTime<Utc> {
     match key_type {
         DATE => since,
-        _ => key_time(checkpoint).map_or(since, |key| since - grain(key)),
+        _ => key_time(checkpoint).map_or(since, |key| since - grain(key).max(hidden)),
     }
 }
 
@@ -97,13 +114,22 @@ fn grain(key: DateTime<Utc>) -> TimeDelta {
     TimeDelta::microseconds(zeros.map_or(0, |digits| 10_i64.pow(digits)))
 }
 
-/// How long the day, week, month or year is that may begin at this midnight, wherever it is one. Some days have 25 hours.
+/// How long the unit of `date_trunc` is that may begin at this midnight, wherever it is one. Some days have 25 hours.
 fn calendar_grain(midnight: DateTime<Utc>) -> TimeDelta {
     let hours = TimeDelta::hours(1);
     let days = [midnight - WESTERNMOST, midnight + EASTERNMOST].map(|there| there.date_naive());
     let begins = |unit: fn(&NaiveDate) -> bool| days.iter().any(unit);
-    if begins(|day| day.ordinal() == 1) {
+    let begins_year = |unit: fn(i32) -> bool| days.iter().any(|day| day.ordinal() == 1 && unit(day.year()));
+    if begins_year(|year| year.rem_euclid(1000) == 1) {
+        TimeDelta::days(365_250) + hours
+    } else if begins_year(|year| year.rem_euclid(100) == 1) {
+        TimeDelta::days(36_525) + hours
+    } else if begins_year(|year| year.rem_euclid(10) == 0) {
+        TimeDelta::days(3_653) + hours
+    } else if begins_year(|_| true) {
         TimeDelta::days(366) + hours
+    } else if begins(|day| day.day() == 1 && day.month0().is_multiple_of(3)) {
+        TimeDelta::days(92) + hours
     } else if begins(|day| day.day() == 1) {
         TimeDelta::days(31) + hours
     } else if begins(|day| day.weekday() == Weekday::Mon) {
@@ -122,7 +148,7 @@ mod tests {
     }
 
     fn unsettled(checkpoint: &str, horizon: &str) -> Option<DateTime<Utc>> {
-        unsettled_since(&format!("2026-11-17 {checkpoint}+00"), TIMESTAMPTZ, Some(time(horizon)))
+        unsettled_since(&format!("2026-11-17 {checkpoint}+00"), TIMESTAMPTZ, Some(time(horizon)), TimeDelta::zero())
     }
 
     #[test]
@@ -157,24 +183,45 @@ mod tests {
     }
 
     #[test]
-    fn a_midnight_is_complete_once_its_day_week_month_or_year_has_ended() {
+    fn a_midnight_is_complete_once_the_longest_unit_has_ended_that_may_begin_there() {
         for (midnight, inside, outside) in [
             ("2026-03-04", "2026-03-04 20:00:00", "2026-03-05 02:00:00"),
             ("2026-03-09", "2026-03-15 20:00:00", "2026-03-16 02:00:00"),
             ("2026-03-01", "2026-03-31 20:00:00", "2026-04-01 02:00:00"),
+            ("2026-10-01", "2026-12-31 20:00:00", "2027-01-01 02:00:00"),
             ("2026-01-01", "2026-12-31 20:00:00", "2027-01-02 02:00:00"),
+            ("2020-01-01", "2029-12-31 20:00:00", "2030-01-01 02:00:00"),
+            ("2101-01-01", "2200-12-31 20:00:00", "2201-01-02 02:00:00"),
+            ("2001-01-01", "3000-12-31 20:00:00", "3001-01-02 02:00:00"),
         ] {
             let at = |text: &str| key_time(&format!("{text}+00")).expect(text);
-            let unsettled =
-                |horizon| unsettled_since(&format!("{midnight} 00:00:00+00"), TIMESTAMPTZ, Some(at(horizon)));
+            let unsettled = |horizon| {
+                let midnight = format!("{midnight} 00:00:00+00");
+                unsettled_since(&midnight, TIMESTAMPTZ, Some(at(horizon)), TimeDelta::zero())
+            };
             assert_eq!(unsettled(inside), Some(at(&format!("{midnight} 00:00:00"))), "{midnight}");
             assert_eq!(unsettled(outside), None, "{midnight}");
         }
     }
 
     #[test]
+    fn a_key_of_several_columns_is_complete_a_second_later_whatever_its_values_show() {
+        let hidden = hidden_cut(false);
+        let unsettled = |key: &str, horizon: &str| {
+            unsettled_since(&format!("2026-11-17 {key}+00"), TIMESTAMPTZ, Some(time(horizon)), hidden)
+        };
+        assert_eq!(unsettled("12:00:00.123456", "12:00:00.2"), Some(time("11:59:59.2")), "12:00:00 may still come");
+        assert_eq!(unsettled("12:00:00.123456", "12:00:01.1"), Some(time("12:00:00.1")));
+        assert_eq!(unsettled("12:00:00.123456", "12:00:01.2"), None);
+        let since = allowing_for_grain(time("12:00:03.7"), "2026-11-17 12:30:00.123456+00", TIMESTAMPTZ, hidden);
+        assert_eq!(since, time("12:00:02.7"));
+    }
+
+    #[test]
     fn a_transaction_may_have_a_key_before_its_start() {
-        let since = |key: &str| allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), TIMESTAMPTZ);
+        let since = |key: &str| {
+            allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), TIMESTAMPTZ, TimeDelta::zero())
+        };
         assert_eq!(since("12:30:00.123456"), time("12:00:03.7"));
         assert_eq!(since("12:30:00.5"), time("12:00:03.6"));
         assert_eq!(since("12:30:07"), time("11:59:03.7"));
@@ -185,9 +232,9 @@ mod tests {
         let horizon = time("10:00:00");
         assert_eq!(smallest_key(horizon, DATE), "2026-11-16");
         assert_eq!(bound(horizon, DATE), "2026-11-19");
-        assert_eq!(unsettled_since("2026-11-16", DATE, Some(horizon)), Some(horizon));
-        assert_eq!(unsettled_since("2026-11-15", DATE, Some(horizon)), None);
-        let unknown = unsettled_since("2026-11-17", DATE, None).expect("nothing is known");
+        assert_eq!(unsettled_since("2026-11-16", DATE, Some(horizon), TimeDelta::zero()), Some(horizon));
+        assert_eq!(unsettled_since("2026-11-15", DATE, Some(horizon), TimeDelta::zero()), None);
+        let unknown = unsettled_since("2026-11-17", DATE, None, TimeDelta::zero()).expect("nothing is known");
         assert_eq!(smallest_key(unknown, DATE), "2026-11-17");
     }
 }

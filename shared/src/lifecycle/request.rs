@@ -6,7 +6,7 @@ use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock, refuse_
 use crate::{
     domain::{
         Checkpoint, Command, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
-        Status, Trigger, checkpoint::key_time,
+        Status, Trigger,
     },
     store::{self, pipelines, runs, state},
 };
@@ -244,7 +244,7 @@ async fn try_again(
 }
 
 /// Where a repeated run begins: where the earlier one did, or before that where the checkpoint was moved back since, because
-/// a transaction was found to have committed late. It must not be moved over rows that are still to be read.
+/// rows were read again. It must not be moved over rows that are still to be read.
 async fn first_of(
     earlier: Option<Checkpoint>,
     pipeline: &Pipeline,
@@ -252,11 +252,10 @@ async fn first_of(
 ) -> Result<Option<Checkpoint>, LifecycleError> {
     let Some(from) = earlier else { return Ok(None) };
     let now = state::find(tx, pipeline.id).await?.map(|state| state.checkpoint);
-    let moved_back = now.filter(|now| match (key_time(&now.key), key_time(&from.key)) {
-        (Some(now), Some(from)) => now < from,
-        _ => false,
-    });
-    Ok(Some(moved_back.unwrap_or(from)))
+    Ok(Some(match now {
+        Some(now) => from.or_before(now),
+        None => from,
+    }))
 }
 
 /// A repeated run writes the pipeline's target and moves its checkpoint, which must mean the same to the runs that follow.

@@ -91,7 +91,7 @@ pub(crate) async fn finish(
             select p.id from etl.etl_pipelines p where p.id = $1 and p.status = $4 for no key update
         ),
         walked as materialized (
-            select r.id, r.requested_at
+            select r.id
             from etl.etl_runs r
             join pipeline on pipeline.id = r.pipeline_id
             where r.id = $3 and r.status = 'RUNNING'
@@ -109,18 +109,7 @@ pub(crate) async fn finish(
             set status = 'Done', done_at = now()
             from walked
             where j.id = $9 and j.lock_by = $10 and j.status in ('Queued', 'Running')
-            returning walked.id as run_id, walked.requested_at
-        ),
-        -- Nobody else has done anything since the run was requested: no start was published late.
-        calm as (
-            update etl.etl_state s
-            set horizon = g.horizon
-            from job
-            join etl.etl_run_ranges g on g.run_id = job.run_id and g.horizon is not null
-            where s.pipeline_id = $1 and s.run_id = job.run_id
-              and not exists (
-                  select from etl.other_sessions o
-                  where o.state_change is null or o.state_change >= least(job.requested_at, g.horizon))
+            returning walked.id as run_id
         ),
         run as (
             update etl.etl_runs r

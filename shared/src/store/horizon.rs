@@ -100,7 +100,8 @@ pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, rereads: &
         select $1, n.transaction, min(n.from_key)
         from unnest($2::text[], $3::timestamptz[]) as n (transaction, from_key)
         group by n.transaction
-        on conflict (pipeline_id, transaction) do update set from_key = least(r.from_key, excluded.from_key)
+        on conflict (pipeline_id, transaction) do update
+        set from_key = least(r.from_key, excluded.from_key), server = excluded.server
         "#,
         pipeline as PipelineId,
         &transactions,
@@ -111,14 +112,21 @@ pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, rereads: &
     Ok(())
 }
 
-/// Notes that every pipeline whose keys come from the clock must read again from a time on. Returns how many there are.
+/// Notes that every pipeline whose keys come from the clock must read again from a time on: those that have a bound, and those
+/// that will have the one of an unfinished run. Returns how many there are.
 pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx::Result<u64> {
     let noted = sqlx::query!(
         r#"
         insert into etl.etl_rereads as r (pipeline_id, transaction, from_key)
-        select s.pipeline_id, '', $1
-        from etl.etl_state s
-        where s.horizon is not null
+        select pipeline_id, '', $1
+        from (
+            select s.pipeline_id from etl.etl_state s where s.horizon is not null
+            union
+            select r.pipeline_id
+            from etl.etl_runs r
+            join etl.etl_run_ranges g on g.run_id = r.id
+            where r.status in ('QUEUED', 'RUNNING', 'PAUSED') and g.horizon is not null
+        ) as by_clock
         on conflict (pipeline_id, transaction) do update set from_key = least(r.from_key, excluded.from_key)
         "#,
         from,
@@ -173,10 +181,19 @@ pub async fn rewind(
     Ok(())
 }
 
+/// Transactions that a server has named.
+#[derive(Debug)]
+pub struct Writers {
+    /// As `pg_locks` says it.
+    pub transactions: Vec<String>,
+    /// The server, as `etl.this_server` says it; none without transactions. Another one names them otherwise.
+    pub server: Option<String>,
+}
+
 /// Transactions that are writing to these tables, or to what they are made of. Waiting for them to end settles every
 /// row that was given its key before now, as `create index concurrently` does.
-pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::Result<Vec<String>> {
-    let writers = sqlx::query_scalar!(
+pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::Result<Writers> {
+    let writers = sqlx::query!(
         r#"
         with recursive base as (
             -- By name: the table may be another one than a moment ago. Not by a cast, which asks for rights on the schema.
@@ -205,7 +222,7 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
                     and d.refobjid = b.relation and d.refobjsubid > 0 and d.deptype in ('a', 'i')
                 or d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
         )
-        select distinct l.virtualtransaction as "writer!"
+        select distinct l.virtualtransaction as "transaction!", etl.this_server() as "server!"
         from pg_locks l
         join given b on b.relation = l.relation
         where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
@@ -216,7 +233,13 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
     )
     .fetch_all(connection)
     .await?;
-    Ok(writers)
+    let server = writers.first().map(|writer| writer.server.clone());
+    Ok(Writers { transactions: writers.into_iter().map(|writer| writer.transaction).collect(), server })
+}
+
+/// Whether this is still the server that named these transactions.
+pub async fn is_named_by(connection: &mut PgConnection, server: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(r#"select etl.this_server() = $1 as "same!""#, server).fetch_one(connection).await
 }
 
 /// Whether any of these transactions is still open.
@@ -242,7 +265,8 @@ pub async fn late_starters(connection: &mut PgConnection, run: RunId) -> sqlx::R
         join pg_locks l on l.pid = o.pid and l.locktype = 'virtualxid' and l.virtualxid = l.virtualtransaction
         where r.id = $1
           and not exists (select from etl.etl_rereads w
-                          where w.pipeline_id = r.pipeline_id and w.transaction = l.virtualtransaction)
+                          where w.pipeline_id = r.pipeline_id and w.transaction = l.virtualtransaction
+                            and (w.server = etl.this_server() or w.transaction like '-1/%'))
         "#,
         run as RunId,
     )

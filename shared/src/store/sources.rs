@@ -22,6 +22,8 @@ pub struct Sequence {
     pub cache: i64,
     /// By how much it counts.
     pub increment: i64,
+    /// Whether it begins anew after its last number.
+    pub cycles: bool,
     /// Whether it is the default of the column itself, and not of a partition's.
     pub is_own: bool,
 }
@@ -98,12 +100,13 @@ pub async fn sequences(connection: &mut PgConnection, (table, number): (u32, i16
             where pg_get_expr(e.adbin, e.adrelid) ~ '^nextval\(''([^'']|'''')*''::regclass\)$'
         )
         select format('%I.%I', n.nspname, c.relname) as "name!", s.seqcache as "cache!", s.seqincrement as "increment!",
+               s.seqcycle as "cycles!",
                bool_or(g.attrelid = $1) as "is_own!"
         from given g
         join pg_sequence s on s.seqrelid = g.sequence
         join pg_class c on c.oid = g.sequence
         join pg_namespace n on n.oid = c.relnamespace
-        group by 1, 2, 3
+        group by 1, 2, 3, 4
         order by 1
         "#,
         Oid(table),

@@ -66,6 +66,13 @@ fn sequence_problem(key: &str, sequence: &Sequence) -> Option<String> {
             sequence.cache
         ));
     }
+    if sequence.cycles {
+        return Some(format!(
+            "column `{key}` gets its numbers from the sequence {name}, which begins anew after its last number, behind rows \
+             that were read. Say `alter sequence {name} no cycle`, walk by a timestamptz that is set to now() with every \
+             change, or use mode `full`"
+        ));
+    }
     (sequence.increment < 0)
         .then(|| format!("column `{key}` gets its numbers from the sequence {name}, which counts down"))
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use sqlx::PgConnection;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
@@ -12,6 +13,7 @@ use vitrina_shared::{
     },
     guard::{Describing, SourceSchemas},
     store::{
+        horizon::Writers,
         installation,
         targets::{self, TargetColumn, UniqueIndex},
     },
@@ -59,7 +61,7 @@ pub struct Settling {
     /// The greatest key.
     pub greatest: Option<String>,
     /// Who was writing when it was read.
-    pub writers: Vec<String>,
+    pub writers: Mutex<Writers>,
 }
 
 /// A column that a run walks by.
@@ -71,6 +73,14 @@ pub struct WalkColumn {
     pub type_name: String,
     /// Whether it may be NULL, where that is known.
     pub nullable: Option<bool>,
+}
+
+impl WalkColumn {
+    /// What may be cut off of some of its keys and not of others. Of columns of tables alone it is known whether they may be
+    /// NULL.
+    pub fn hidden_cut(&self) -> TimeDelta {
+        clock_key::hidden_cut(self.nullable.is_some())
+    }
 }
 
 /// What a run reads and writes.
@@ -98,6 +108,8 @@ pub struct Plan {
     pub completion: Option<Completion>,
     /// The type of the key that incremental runs walk by.
     pub key_type: String,
+    /// What the query may cut off of some keys and not of others.
+    pub hidden_cut: TimeDelta,
     /// How a full run of an incremental pipeline finds the checkpoint that it leaves.
     pub leaves: Option<Leaves>,
     /// What is written, for messages.
@@ -270,6 +282,7 @@ impl Plan {
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
             completion: (mode == Mode::Full && index.is_none()).then(|| page.completion()),
             key_type: versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name).to_owned(),
+            hidden_cut: versions.first().map_or(TimeDelta::zero(), WalkColumn::hidden_cut),
             leaves,
             target: inputs.final_target().0.to_owned(),
             max_removed: inputs.options.max_removed,

@@ -107,7 +107,7 @@ async fn by_clock(
     let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
     let again = horizon.due_from.into_iter().chain(step).min();
     let is_past = |key: &str, since| clock_key::is_past(key, key_type, since);
-    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type);
+    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type, plan.hidden_cut);
     let rewind = again.zip(horizon.checkpoint.as_deref()).map(|(since, key)| (allowing(since, key), key));
     let rewind = rewind.filter(|(since, key)| is_past(key, *since)).map(|(since, _)| since);
     let after = run.checkpoint_from.as_ref().and_then(|checkpoint| {
@@ -116,7 +116,8 @@ async fn by_clock(
         let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
         // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
         let is_current = horizon.checkpoint.as_deref() == Some(key);
-        let unsettled = is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last)).flatten();
+        let unsettled =
+            is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last, plan.hidden_cut)).flatten();
         let again = again.map(|since| allowing(since, key));
         [lookback, unsettled, again].into_iter().flatten().min().filter(|since| is_past(key, *since))
     });
@@ -138,9 +139,9 @@ async fn by_clock(
 async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
     let asked = Instant::now();
     let horizon = horizon::look(connection, run, horizon::PATIENCE).await?;
-    let Some(from) = clock.note(asked, horizon.clock) else { return Ok(horizon) };
-    let pipelines = horizon::owe_all(connection, from).await?;
-    clock::report_step(from, pipelines);
+    if !clock::note(connection, clock, asked, horizon.clock).await? {
+        return Ok(horizon);
+    }
     Ok(horizon::look(connection, run, horizon::PATIENCE).await?)
 }
 
@@ -177,7 +178,14 @@ async fn ended(connection: &mut PgConnection, transactions: &[String]) -> Result
 async fn by_writers(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
     let Settling { greatest, writers } =
         plan.settling.get_or_try_init(|| look_up_writers(connection, run.id, plan)).await?;
-    if !ended(connection, writers).await? {
+    let mut writers = writers.lock().await;
+    // A prepared transaction outlives its server, and is called otherwise by the next one.
+    if let Some(server) = &writers.server
+        && !horizon::is_named_by(connection, server).await?
+    {
+        *writers = horizon::writers(connection, &plan.relations).await?;
+    }
+    if !ended(connection, &writers.transactions).await? {
         return Err(BatchError::NotYet("a transaction is writing to the source"));
     }
     let from = run.checkpoint_from.as_ref().filter(|_| plan.ties_again);
@@ -191,7 +199,7 @@ async fn look_up_writers(connection: &mut PgConnection, run: RunId, plan: &Plan)
         Some(query) => read_first(connection, run, query).await?,
         None => None,
     };
-    let writers = horizon::writers(connection, &plan.relations).await?;
+    let writers = horizon::writers(connection, &plan.relations).await?.into();
     Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
 }
 

@@ -5,10 +5,11 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction, postgres::PgPoolOptions};
 use vitrina_shared::{
     domain::{Mode, PipelineId, RunStatus},
     lifecycle,
+    store::runs,
 };
 
 use crate::support::{TESTER, World, draft, eventually};
@@ -42,6 +43,15 @@ impl World {
             "select count(*) from pg_stat_activity where pid = {pid} and xact_start < clock_timestamp() - interval '5.5 s'"
         );
         eventually("a transaction that is old", || async { (self.number(&old).await > 0).then_some(()) }).await;
+    }
+
+    /// Sets the clock that keys come from.
+    async fn set_clock_back(&self, by: &str) {
+        self.sql(&format!(
+            "create or replace function etl.clock() returns timestamptz language sql as
+             $$ select clock_timestamp() - interval '{by}' $$"
+        ))
+        .await;
     }
 
     async fn rereads(&self) -> i64 {
@@ -255,6 +265,35 @@ async fn a_start_that_was_published_after_the_page_was_read_is_read_by_the_next_
     world.assert_all_read().await;
 }
 
+/// The session of such a one may have gone before the run has ended: that nobody is there says nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_was_published_late_by_a_session_that_has_gone_is_read_by_the_next_run() {
+    let (world, pipeline) = world().await;
+    world.succeeds(pipeline).await;
+    // As the services call themselves: nobody else does anything during the run.
+    let services = PgPoolOptions::new()
+        .max_connections(1)
+        .connect_with(world.db.connect_options().username("vitrina_app").application_name("vitrina-api"))
+        .await
+        .unwrap();
+    world.insert(1).await;
+    let run = lifecycle::request_run(&services, &pipeline.into(), None, TESTER).await.unwrap().run.id;
+    eventually("the end of the run", || async {
+        let mut connection = services.acquire().await.unwrap();
+        runs::find(&mut connection, run).await.unwrap().filter(|run| run.status.is_final())
+    })
+    .await;
+    world
+        .sql(
+            "insert into content.item
+             select 2, 'late', s.checkpoint_key::timestamptz - interval '100 ms' from etl.etl_state s",
+        )
+        .await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+    services.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_are_written_while_the_clock_is_behind_the_checkpoint_are_read() {
     let (world, pipeline) = world().await;
@@ -297,6 +336,45 @@ async fn rows_that_were_written_while_the_clock_was_behind_are_read_when_it_has_
         (world.number(caught_up).await > 0).then_some(())
     })
     .await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+}
+
+/// The clock goes back and forth again while no run looks at it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_rests_notices_that_the_clock_goes_back() {
+    let (world, pipeline) = world().await;
+    world.insert(1).await;
+    world.succeeds(pipeline).await;
+    world.set_clock_back("60 s").await;
+    eventually("a noted step", || async { (world.rereads().await == 1).then_some(()) }).await;
+    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
+    world.set_clock_back("0 s").await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+    assert_eq!(world.rereads().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_the_clock_during_a_first_run_is_told_to_its_pipeline() {
+    let (world, pipeline) = world().await;
+    world.insert(1).await;
+    let strangers = world.strangers(1);
+    let mut blocks = strangers.begin().await.unwrap();
+    execute(&mut blocks, "insert into analytics.item values (1, 'blocks', now())").await;
+    let run = world.run(pipeline).await;
+    eventually("a page that was read", || async {
+        let waits =
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        (world.number(waits).await > 0).then_some(())
+    })
+    .await;
+    world.set_clock_back("60 s").await;
+    eventually("a noted step", || async { (world.rereads().await == 1).then_some(()) }).await;
+    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
+    blocks.rollback().await.unwrap();
+    world.succeeded(run).await;
+    world.set_clock_back("0 s").await;
     world.succeeds(pipeline).await;
     world.assert_all_read().await;
 }

@@ -185,6 +185,104 @@ async fn sources_whose_rows_come_from_elsewhere_are_refused_until_the_user_says_
     world.sql("alter subscription feeds disable; alter subscription feeds set (slot_name = none); drop subscription feeds").await;
 }
 
+/// A key of one precision has all its digits, and one of another that comes after it is rounded down behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_row_of_a_key_that_is_made_of_columns_of_different_precision_is_skipped() {
+    let world = World::with_worker().await;
+    world
+        .sql(
+            "create table content.fine (id bigint primary key, name text, k timestamptz not null default now());
+             create table content.coarse (id bigint primary key, name text, k timestamptz(0) not null default now());
+             create view content.both as select * from content.fine union all select * from content.coarse;
+             create table content.pair (id bigint primary key, name text, fine timestamptz, coarse timestamptz(0))",
+        )
+        .await;
+    let queries = [
+        ("mixed", "select id, name, k from content.fine union all select id, name, k from content.coarse"),
+        ("viewed", "select id, name, k from content.both"),
+        ("greater", "select id, name, greatest(fine, coarse) as k from content.pair"),
+    ];
+    let mut pipelines = Vec::new();
+    for (table, query) in queries {
+        world.target(table, "id bigint, name text, k timestamptz", &["id"]).await;
+        let mut draft = draft(table, Mode::Incremental, query, &format!("analytics.{table}"), 40);
+        draft.incremental_key = Some("k".to_owned());
+        pipelines.push(world.pipeline(&draft).await);
+    }
+    // It began in the first half of a second, so that its coarse keys are before its start.
+    let strangers = world.strangers(1);
+    let mut reader = crate::support::eventually("a second that has just begun", || async {
+        let mut reader = strangers.begin().await.unwrap();
+        let begun = "select extract(milliseconds from now())::int % 1000 between 50 and 450";
+        sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut *reader).await.unwrap().then_some(reader)
+    })
+    .await;
+    crate::support::eventually("a transaction that has only read for long", || async {
+        let long = "select count(*) from pg_stat_activity where datname = current_database()
+                    and application_name = 'a stranger' and xact_start < clock_timestamp() - interval '5.5 s'";
+        (world.number(long).await > 0).then_some(())
+    })
+    .await;
+    world.sql("insert into content.fine values (1, 'a'); insert into content.pair values (1, 'a', now(), null)").await;
+    for (pipeline, (table, _)) in pipelines.iter().zip(queries) {
+        world.succeeds(*pipeline).await;
+        assert_eq!(world.number(&format!("select count(*) from analytics.{table}")).await, 1, "{table}");
+    }
+    for late in ["coarse values (2, 'late')", "pair values (2, 'late', null, now())"] {
+        let late = format!("insert into content.{late}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(late)).execute(&mut *reader).await.unwrap();
+    }
+    reader.commit().await.unwrap();
+    for (pipeline, (table, query)) in pipelines.iter().zip(queries) {
+        world.succeeds(*pipeline).await;
+        world.assert_same(query, &format!("analytics.{table}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_cancelled_among_rows_of_one_key_is_repeated_before_all_of_them() {
+    let world = World::with_worker().await;
+    for (table, key_type, old, since) in [
+        ("second", "timestamptz(0)", "now() - interval '1 hour'", "k"),
+        ("day", "date", "current_date - 10", "k + interval '12 hours'"),
+    ] {
+        world
+            .sql(&format!("create table content.{table} (id bigint primary key, name text, k {key_type} not null)"))
+            .await;
+        world.target(table, &format!("id bigint, name text, k {key_type}"), &["id"]).await;
+        let query = format!("select id, name, k from content.{table}");
+        let mut draft = draft(table, Mode::Incremental, &query, &format!("analytics.{table}"), 1);
+        draft.incremental_key = Some("k".to_owned());
+        let pipeline = world.pipeline(&draft).await;
+        world.sql(&format!("insert into content.{table} values (105, 'a', {old})")).await;
+        world.succeeds(pipeline).await;
+        // Rows of the same key, of a transaction that the pipeline had passed.
+        world
+            .sql(&format!(
+                "insert into content.{table} select n, 'late', k from content.{table}, generate_series(102, 104) n;
+                 insert into etl.etl_rereads
+                 select p.id, '0/0', {since} from etl.etl_pipelines p, content.{table} where p.name = '{table}' limit 1"
+            ))
+            .await;
+        let strangers = world.strangers(1);
+        let mut blocks = strangers.begin().await.unwrap();
+        let held = format!("insert into analytics.{table} values (103, 'blocks', current_date)");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(held)).execute(&mut *blocks).await.unwrap();
+        let run = world.run(pipeline).await;
+        crate::support::eventually("the first of the rows", || async {
+            (world.checkpoint(pipeline).await?.1.as_deref() == Some("102")).then_some(())
+        })
+        .await;
+        world.cancel(pipeline).await.unwrap();
+        blocks.rollback().await.unwrap();
+        assert_eq!(world.ended(run).await.status, RunStatus::Cancelled);
+        world.sql(&format!("insert into content.{table} values (109, 'new', {old} + interval '1 minute')")).await;
+        let again = vitrina_shared::lifecycle::run_again(world.db.pool(), run, crate::support::TESTER).await.unwrap();
+        world.succeeded(again.run.id).await;
+        world.assert_same(&query, &format!("analytics.{table}")).await;
+    }
+}
+
 /// `nextval` holds a lock on its sequence until its transaction ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_number_that_was_taken_before_its_table_was_touched_is_waited_for() {

@@ -140,7 +140,7 @@ async fn rows_that_must_be_read_again_are_in_flight_too() {
     world.succeeds(pipeline).await;
     world
         .sql(&format!(
-            "insert into etl.etl_rereads values ('{pipeline}', '1/1', '2026-01-01 00:01:20', now());
+            "insert into etl.etl_rereads values ('{pipeline}', '1/1', '2026-01-01 00:01:20');
              delete from analytics.item where id = 80"
         ))
         .await;

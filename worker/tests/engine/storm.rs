@@ -53,6 +53,7 @@ pub const ACCEPTED: &[Source] = &[
     source("instant5", "timestamptz(5) default now()"),
     source("truncated", "timestamptz default date_trunc('second', now())"),
     selected("cut", "timestamptz default now()", "date_trunc('minute', k)"),
+    selected("quarter", "timestamptz default now()", "date_trunc('quarter', k)"),
     selected("epoch", "bigint default extract(epoch from now())", "to_timestamp(k)"),
     source("day", "date default current_date"),
     selected("local", "timestamp default (now() at time zone 'UTC')", "(k at time zone 'UTC')"),
@@ -81,6 +82,8 @@ pub const REFUSED: &[(Source, &str)] = &[
     (answered_for("sure", "bigint default nextval('content.cached')"), "alter sequence content.cached cache 1"),
     (source("taken", "bigint default nextval('content.blocks')"), "in blocks"),
     (source("falling", "bigint default nextval('content.down')"), "counts down"),
+    (source("cycling", "bigint default nextval('content.round')"), "alter sequence content.round no cycle"),
+    (answered_for("surely", "bigint default nextval('content.round')"), "alter sequence content.round no cycle"),
     (source("bare", "bigint default 0"), "options.key_order"),
     (source("made", "bigint default nextval('content.numbers') * 10"), "options.key_order"),
     (selected("sum", "bigint default nextval('content.numbers')", "k + 1"), "options.key_order"),
@@ -92,7 +95,8 @@ pub const REFUSED: &[(Source, &str)] = &[
 /// The sequences.
 pub const SEQUENCES: &str =
     "create sequence content.numbers; create sequence content.few; create sequence content.cached cache 20;
-    create sequence content.blocks increment 50; create sequence content.down increment -1";
+    create sequence content.blocks increment 50; create sequence content.down increment -1;
+    create sequence content.round maxvalue 5 cycle";
 
 impl Source {
     /// Makes the table.

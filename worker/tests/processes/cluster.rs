@@ -48,7 +48,8 @@ impl Cluster {
     /// Starts the server and waits until it answers.
     pub fn up(&self) {
         let options = format!(
-            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=60 -c fsync=off",
+            "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_connections=60 -c fsync=off \
+             -c max_prepared_transactions=4",
             self.port
         );
         let log = self.directory.path().join("log");

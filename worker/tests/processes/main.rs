@@ -6,6 +6,7 @@ mod costs;
 mod crashes;
 mod lost_commits;
 mod memory;
+mod prepared;
 mod proxy;
 mod restarts;
 mod silence;

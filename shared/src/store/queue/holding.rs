@@ -33,6 +33,8 @@ pub struct Beat {
     pub due_in: Option<f64>,
     /// Whether it is the one that keeps the tables in order for all.
     pub leads: bool,
+    /// What the clock says that keys come from.
+    pub clock: DateTime<Utc>,
 }
 
 /// Marks the worker alive, returns jobs that it forgot to the queue, and tells what is to be done: all in one statement,
@@ -68,7 +70,8 @@ pub async fn beat(connection: &mut PgConnection, report: &Report<'_>) -> sqlx::R
                    from apalis.workers w
                    where w.worker_type = $2 and w.id < $1
                      and w.last_seen between clock_timestamp() - $5::interval and clock_timestamp() + $5::interval
-               ) as "leads!"
+               ) as "leads!",
+               etl.clock() as "clock!"
         "#,
         report.worker,
         report.queue,

@@ -174,8 +174,7 @@ impl<'a> Comparison<'a> {
     }
 
     async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
-        let mode = self.subject.draft().mode;
-        scope::read(tx, self.report.pipeline_id, mode, self.report.requested_at).await
+        scope::read(tx, self.report.pipeline_id, &self.subject, self.report.requested_at).await
     }
 
     /// Counts, and counts again where the numbers differ.

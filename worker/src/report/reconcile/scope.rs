@@ -50,16 +50,17 @@ pub enum Scope {
 pub async fn read(
     tx: &mut PgConnection,
     pipeline: PipelineId,
-    mode: Mode,
+    subject: &Subject,
     asked_at: DateTime<Utc>,
 ) -> Result<Scope, BatchError> {
-    if mode == Mode::Full {
+    if subject.draft().mode == Mode::Full {
         unfinished::refuse(tx, pipeline, asked_at).await?;
         return Ok(Scope::Everything);
     }
     if let Some(state) = state::find(tx, pipeline).await? {
         let owed = horizon::owed_from(tx, pipeline).await?;
-        let owed = owed_from(&state, owed);
+        let hidden = clock_key::hidden_cut(subject.walk().first().is_some_and(|key| key.nullable.is_some()));
+        let owed = owed_from(&state, owed, hidden);
         return Ok(Scope::UpTo { checkpoint: state.checkpoint, owed });
     }
     let running = runs::find_active(tx, pipeline).await?.is_some();
@@ -67,12 +68,12 @@ pub async fn read(
 }
 
 /// The key from which on rows will be read again: of passed transactions, or with the checkpoint's own coarse key.
-fn owed_from(state: &State, owed: Option<DateTime<Utc>>) -> Option<String> {
+fn owed_from(state: &State, owed: Option<DateTime<Utc>>, hidden: TimeDelta) -> Option<String> {
     let key = &state.checkpoint.key;
     let key_type = clock_key::type_of(key);
     let horizon = state.horizon.map(|horizon| horizon + LATEST_START);
-    let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon)));
-    let owed = owed.map(|since| clock_key::allowing_for_grain(since, key, key_type));
+    let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon), hidden));
+    let owed = owed.map(|since| clock_key::allowing_for_grain(since, key, key_type, hidden));
     [owed, unsettled].into_iter().flatten().min().map(|since| clock_key::smallest_key(since, key_type))
 }
 
