@@ -301,11 +301,15 @@ async fn a_repair_removes_no_document_of_a_long_key_whose_row_is_there_again() {
         world.sql("delete from content.long where note <= 2").await;
         // The repair waits for its turn, and meanwhile the rows come back.
         let mut held = world.db.admin().begin().await.unwrap();
-        sqlx::query("select from etl.etl_pipelines for update").execute(&mut *held).await.unwrap();
+        sqlx::query("select from etl.etl_pipelines for no key update").execute(&mut *held).await.unwrap();
         let report = world.ask(pipeline, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All }).await;
         let waiting =
             "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-        eventually("the wait", || async { (world.number(waiting).await > 0).then_some(()) }).await;
+        eventually("the wait", || async {
+            assert_eq!(world.find_report(report).await.error, None);
+            (world.number(waiting).await > 0).then_some(())
+        })
+        .await;
         world.sql(some).await;
         held.commit().await.unwrap();
         let found = world.result(report).await;
