@@ -29,4 +29,4 @@ pub use confined::{literal, names, of_any_length, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
 pub use pushdown::quote;
 pub use reader::transformed;
-pub use streaming::{RowForm, arrived, bounded_row, read_back, too_long};
+pub use streaming::{RowForm, arrived, bounded_row, key_text, read_back, too_long};

@@ -3,6 +3,7 @@
 //! `subject` is the pipeline as it is now, its reader and its target; then a file per kind of report. Nothing here uses
 //! the connections of batches.
 
+mod emptied;
 mod preview;
 mod reconcile;
 mod replay;

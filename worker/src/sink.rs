@@ -19,6 +19,8 @@ pub struct Row {
 /// A row that was not written, and why.
 #[derive(Debug)]
 pub struct Rejected {
+    /// The `_id` that its document has in an index.
+    pub id: String,
     /// The row as a JSON object.
     pub doc: String,
     /// The reason, in the words of whoever refused it.

@@ -131,22 +131,35 @@ pub async fn columns(connection: &mut PgConnection, table: &str) -> sqlx::Result
     sqlx::query_as(AssertSqlSafe(statement)).bind(table).fetch_all(connection).await
 }
 
-/// Whether rows of `analytics.<table>`, or of one of its partitions, are gone after a crash of the server.
-pub async fn is_unlogged(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
-    sqlx::query_scalar(
+/// How the server keeps the rows of a mart's table.
+#[derive(Debug, Clone, Copy, sqlx::FromRow)]
+pub struct Storage {
+    /// Whether rows of it, or of one of its partitions, are gone after a crash of the server.
+    pub unlogged: bool,
+    /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
+    pub inherits: bool,
+}
+
+/// How the rows of `analytics.<table>` are kept.
+pub async fn storage(connection: &mut PgConnection, table: &str) -> sqlx::Result<Storage> {
+    sqlx::query_as(
         r"
         with recursive own as (
-            select c.oid, c.relpersistence
+            select c.oid, c.relpersistence, c.relispartition, true as itself
             from pg_class c
             join pg_namespace n on n.oid = c.relnamespace
             where n.nspname = 'analytics' and c.relname = $1 and c.relkind in ('r', 'p')
             union all
-            select c.oid, c.relpersistence
+            select c.oid, c.relpersistence, c.relispartition, false
             from own o
             join pg_inherits i on i.inhparent = o.oid
             join pg_class c on c.oid = i.inhrelid
         )
-        select exists (select from own where relpersistence <> 'p')
+        select exists (select from own where relpersistence <> 'p') as unlogged,
+               exists (select from own where not itself and not relispartition)
+               or exists (
+                   select from own o join pg_inherits i on i.inhrelid = o.oid where o.itself and not o.relispartition
+               ) as inherits
         ",
     )
     .bind(table)
@@ -155,7 +168,8 @@ pub async fn is_unlogged(connection: &mut PgConnection, table: &str) -> sqlx::Re
 }
 
 /// Every unique index and exclusion constraint of `analytics.<table>` that a row with a key of its own can violate by the
-/// columns that are written. Those that are checked at the end of a transaction do not count.
+/// columns that are written, those of single partitions included. Those that are checked at the end of a transaction do not
+/// count.
 pub async fn other_unique(
     connection: &mut PgConnection,
     table: &str,
@@ -164,10 +178,17 @@ pub async fn other_unique(
 ) -> sqlx::Result<Vec<UniqueIndex>> {
     sqlx::query_as(
         r"
-        select found.name, found.columns
-        from pg_index i
-        join pg_class c on c.oid = i.indrelid
-        join pg_namespace n on n.oid = c.relnamespace
+        with recursive own as (
+            select c.oid
+            from pg_class c
+            join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'analytics' and c.relname = $1
+            union all
+            select i.inhrelid from own o join pg_inherits i on i.inhparent = o.oid
+        )
+        select min(found.name) as name, found.columns
+        from own o
+        join pg_index i on i.indrelid = o.oid
         left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
         cross join lateral (
             select (select x.relname::text from pg_class x where x.oid = i.indexrelid) as name,
@@ -180,10 +201,10 @@ pub async fn other_unique(
                        order by a.attnum
                    ) as columns
         ) as found
-        where n.nspname = 'analytics' and c.relname = $1
-          and (i.indisunique or i.indisexclusion) and i.indisvalid and not coalesce(k.condeferred, false)
+        where (i.indisunique or i.indisexclusion) and i.indisvalid and not coalesce(k.condeferred, false)
           and (i.indisexclusion or i.indexprs is not null or i.indpred is not null or not $2::text[] <@ found.columns)
           and found.columns && $3::text[]
+        group by found.columns
         order by 1
         ",
     )

@@ -6,19 +6,26 @@
 
 use sqlx::PgConnection;
 
+/// What others can raise the numbers to. As many are left above it, or one document with a version that somebody made up
+/// would use up the numbers of all indexes.
+pub const MOST_PASSED: i64 = 8_796_093_022_206 / 2;
+
 /// Takes the next number.
 pub async fn take(connection: &mut PgConnection) -> sqlx::Result<i64> {
     sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#).fetch_one(connection).await
 }
 
 /// Makes sure that all numbers from now on are greater than this one, which was found where it should not be: the database
-/// is an older copy of itself, or somebody else has written.
-pub async fn pass(connection: &mut PgConnection, number: i64) -> sqlx::Result<()> {
+/// is an older copy of itself, or somebody else has written. Nothing is done, and false returned, above [`MOST_PASSED`].
+pub async fn pass(connection: &mut PgConnection, number: i64) -> sqlx::Result<bool> {
+    if number > MOST_PASSED {
+        return Ok(false);
+    }
     sqlx::query!(
         "select setval('etl.etl_write_numbers', least($1, 8796093022206)) from etl.etl_write_numbers where last_value < $1",
         number,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(())
+    Ok(true)
 }

@@ -53,7 +53,9 @@ pub(super) fn problems(
     for name in key {
         let Some((column, value)) = find(reader, name) else { continue };
         let own = mart.and_then(|(columns, target)| Some((columns.iter().find(|own| &own.name == name)?, target)));
-        messages.extend(type_problem(column, value).or_else(|| own_problem(column, value, own?)));
+        let problem = type_problem(column, value);
+        let problem = problem.or_else(|| if mart.is_none() { index_problem(column, value) } else { None });
+        messages.extend(problem.or_else(|| own_problem(column, value, own?)));
     }
     let walk = [&draft.incremental_key, &draft.incremental_id_key];
     let walk = walk.into_iter().flatten().filter(|name| draft.mode == Mode::Incremental && !key.contains(name));
@@ -78,6 +80,23 @@ fn type_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
         ));
     }
     collation_problem(column, value)
+}
+
+/// The `_id` of a document is the key's text, so equal keys must have one text. Of single numbers one is made.
+fn index_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
+    let single = parts(column.plain_type()).0 == value.leaf;
+    let several = match value.leaf.as_str() {
+        "interval" => true,
+        "numeric" | "real" | "double precision" => !single,
+        _ => false,
+    };
+    several.then(|| {
+        format!(
+            "column `{}` is part of the index's key and of type {}, of which equal values read differently, so that one row \
+             would become two documents: cast it in the query, for instance to text",
+            column.name, column.type_name
+        )
+    })
 }
 
 fn collation_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {

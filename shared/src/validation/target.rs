@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::{
     domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
     guard::{self, GuardError},
-    store::targets::{self, TargetColumn},
+    store::targets::{self, Storage, TargetColumn},
 };
 
 use super::{Reader, index, key, plan, query};
@@ -46,14 +46,28 @@ pub async fn problems(
              grant select, insert, update, delete on {target} to vitrina_mart"
         );
         problems.push(Problem::new("target", message));
-    } else if targets::is_unlogged(connection, table).await? {
-        let message = format!(
-            "`{target}` is unlogged: a crash of the server empties it, and no run would notice. \
-             Execute alter table {target} set logged"
-        );
+    } else if let Some(message) = storage_problem(targets::storage(connection, table).await?, target) {
         problems.push(Problem::new("target", message));
     }
     Ok(problems)
+}
+
+/// Why rows cannot be entrusted to a table as the server keeps it.
+fn storage_problem(storage: Storage, target: &TargetName) -> Option<String> {
+    if storage.inherits {
+        Some(format!(
+            "`{target}` shares its rows with another table by inheritance: a run that removes rows would remove those of \
+             the tables that inherit from it, wherever they are. Take the tables apart with alter table … no inherit …, or \
+             use partitions"
+        ))
+    } else if storage.unlogged {
+        Some(format!(
+            "`{target}` is unlogged: a crash of the server empties it, and no run would notice. \
+             Execute alter table {target} set logged"
+        ))
+    } else {
+        None
+    }
 }
 
 pub(super) fn key_problems(key: &[String]) -> Vec<Problem> {

@@ -96,6 +96,9 @@ impl Pages {
         let _ = all_sent.send(end.clone());
         let mut written = writing.finish().await?;
         written.rejected.splice(0..0, remains.rejected);
+        if rejects_allowed.is_some() {
+            self.sink.keep_refused(&written.rejected).await?;
+        }
         Ok((end, written))
     }
 }

@@ -24,20 +24,19 @@ pub(super) async fn bind(
     run: &OpenRun,
 ) -> Result<Binding, BatchError> {
     let target_id = index.prepare(run.target_id.as_deref()).await?;
-    let continues = run.started_at.is_none() && run.checkpoint_from.is_some() && !index.rebuilds();
-    let reason = match continues {
-        false => None,
-        true if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
-        true => is_emptied(connection, index, run).await?.then_some("the index was emptied"),
+    if run.started_at.is_some() || index.rebuilds() {
+        return Ok(Binding { target_id, anew: false });
+    }
+    // Before the first document: afterwards the other pipelines of the index would not see that it was empty.
+    let emptied = index.is_empty().await? && runs::part_from_emptied(connection, &target_id).await?;
+    let reason = match run.checkpoint_from {
+        None => None,
+        Some(_) if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
+        Some(_) => emptied.then_some("the index was emptied"),
     };
     if let Some(reason) = reason {
         let (target, of) = (target_id.as_str(), run.checkpoint_of.as_deref());
         tracing::warn!(index = target, checkpoint_of = of, reason, "the run begins at the first row");
     }
     Ok(Binding { target_id, anew: reason.is_some() })
-}
-
-/// Whether documents that were delivered are all gone. Where every row was refused, there were none.
-async fn is_emptied(connection: &mut PgConnection, index: &IndexSink, run: &OpenRun) -> Result<bool, BatchError> {
-    Ok(index.is_empty().await? && runs::has_delivered(connection, run.pipeline_id).await?)
 }

@@ -9,6 +9,7 @@ use vitrina_shared::domain::{
 
 use super::streaming::{PageEnd, too_long};
 use crate::{
+    elasticsearch::id_of_row,
     error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row},
 };
@@ -133,7 +134,7 @@ fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<
         Ok(changed) => Ok(Some(Row { key, doc: changed.unwrap_or(doc) })),
         Err(error) => {
             remains.rejected_bytes += doc.len();
-            remains.rejected.push(Rejected { doc, error });
+            remains.rejected.push(Rejected { id: id_of_row(&key), doc, error });
             if remains.rejected_bytes > MOST_REJECTED_BYTES {
                 let message = too_much_rejected("transforms refuse");
                 return Err(BatchError::Failed { class: ErrorClass::Row, message });

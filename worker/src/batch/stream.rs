@@ -171,7 +171,7 @@ impl Batch<'_> {
         }
         let (end, PageWritten { changes, rejected, overtaken_by }) = sent.finish().await?;
         if let Some(version) = overtaken_by {
-            return Err(overtaken(connection, version).await?);
+            return Err(overtaken(connection, index.name(), version).await?);
         }
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();

@@ -3,6 +3,7 @@
 use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
 
 use super::{
+    comparison::without_length,
     confined::{literal, of_any_length},
     pushdown::{Page, TOTAL, quote},
 };
@@ -19,8 +20,16 @@ impl Page<'_> {
         let places = || (0..self.key.len()).map(|place| format!("key{place}"));
         let keys: String =
             self.key.iter().zip(places()).map(|(name, k)| format!("fresh.{} as {k}, ", quote(name))).collect();
-        let texts: Vec<_> = places()
-            .map(|k| format!("case when bytes > {most} then left({k}::text, {SHOWN}) else {k}::text end"))
+        let text = |(name, k): (&String, String)| match form {
+            RowForm::Document => key_text(&k, self.reader.columns.iter().find(|column| &column.name == name)),
+            RowForm::ReadBack => format!("{k}::text"),
+        };
+        let texts: Vec<_> = self
+            .key
+            .iter()
+            .zip(places())
+            .map(text)
+            .map(|text| format!("case when bytes > {most} then left({text}, {SHOWN}) else {text} end"))
             .collect();
         let key_alone: Vec<_> =
             self.key.iter().zip(places()).map(|(name, k)| format!("{}, {}", literal(name), short(&k))).collect();
@@ -125,6 +134,17 @@ pub fn read_back(columns: &[&SourceColumn], doc: &str) -> String {
     };
     let types: Vec<_> = columns.iter().map(typed).collect();
     format!("json_to_record({doc}) as arrived ({})", types.join(", "))
+}
+
+/// A value of an index's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.
+/// Types of which that cannot be made are refused as such a key.
+pub fn key_text(value: &str, column: Option<&SourceColumn>) -> String {
+    match column.map(|column| without_length(column.plain_type())).as_deref() {
+        Some("numeric") => format!("trim_scale({value})::text"),
+        Some("real") => format!("({value} + '0'::real)::text"),
+        Some("double precision") => format!("({value} + '0'::double precision)::text"),
+        Some(_) | None => format!("{value}::text"),
+    }
 }
 
 /// The value of a key as JSON; its beginning where it is long itself.

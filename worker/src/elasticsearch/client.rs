@@ -1,6 +1,10 @@
 //! One cluster, as requests see it.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use elasticsearch::{
@@ -30,6 +34,8 @@ pub struct Client {
     nodes: Nodes<Transport>,
     gzip: bool,
     patience: Duration,
+    /// When indexes were replaced that cannot note it themselves, by name.
+    replaced: Arc<Mutex<HashMap<String, u64>>>,
 }
 
 /// What the server said.
@@ -53,7 +59,23 @@ impl Client {
         let transports = url.bases().iter().map(|base| transport(base, auth.as_ref(), config));
         let nodes = Nodes::new(transports.collect::<Result<_, _>>()?);
         let nodes = nodes.ok_or_else(|| SinkError::fatal("ELASTICSEARCH_URL has no address"))?;
-        Ok(Self { nodes, gzip: config.gzip, patience: config.patience })
+        Ok(Self { nodes, gzip: config.gzip, patience: config.patience, replaced: Arc::default() })
+    }
+
+    /// The same without patience: for whoever comes again soon.
+    pub fn impatient(&self) -> Self {
+        Self { patience: Duration::ZERO, ..self.clone() }
+    }
+
+    /// When an index was seen replaced for the first time, which is `now` unless it was asked for before.
+    pub(super) fn replaced_at(&self, index: &str, now: u64) -> u64 {
+        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        *replaced.entry(index.to_owned()).or_insert(now)
+    }
+
+    /// Forgets an index that is gone.
+    pub(super) fn forget_replaced(&self, index: &str) {
+        self.replaced.lock().unwrap_or_else(PoisonError::into_inner).remove(index);
     }
 
     /// Whether bodies are compressed.

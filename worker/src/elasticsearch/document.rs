@@ -3,9 +3,9 @@
 use sha2::{Digest, Sha256};
 
 /// Elasticsearch takes ids of up to this many bytes.
-const MAX_ID_BYTES: usize = 512;
+pub const MAX_ID_BYTES: usize = 512;
 /// Begins an id that is a digest.
-const DIGEST: &str = "sha256:";
+pub const DIGEST: &str = "sha256:";
 
 /// Bits of a version for changes that others make: each raises it by one, and must not reach our next number.
 const ROOM: u32 = 20;

@@ -65,6 +65,11 @@ impl SinkError {
         ))
     }
 
+    /// Whether an index is read-only.
+    pub(super) fn is_block(&self) -> bool {
+        self.message.contains(BLOCKED)
+    }
+
     /// The server answered with something else than success.
     pub fn refused(status: u16, body: &[u8]) -> Self {
         let parsed: Value = serde_json::from_slice(body).unwrap_or_default();

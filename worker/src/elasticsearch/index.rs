@@ -51,6 +51,11 @@ impl Index {
         Self { client, name: name.into(), options, owner: installation.to_string() }
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What was decided about it.
     pub fn options(&self) -> &IndexOptions {
         &self.options
@@ -156,17 +161,19 @@ impl Index {
         Ok(Some(found))
     }
 
-    /// The physical indexes that the alias leads to. What stands under the name and is no alias is somebody else's.
+    /// The physical indexes that the alias leads to. What stands under the name and is no alias is somebody else's, and so is
+    /// an index without the mark of this installation.
     pub(super) async fn behind(&self) -> Result<Vec<Physical>, SinkError> {
         let name = &self.name;
         let found = self.look(name).await?;
         if found.iter().any(|index| index.name == *name) {
+            let mappings = json!({"mappings": {"_meta": noting(Map::new(), Some(&self.owner), None)}});
             return Err(self.refusal(format!(
                 "is an index of its own, and Vitrina writes only behind an alias. Choose another target, or keep its \
-                 documents under another name and make `{name}` an alias: POST /_reindex \
+                 documents under another name and make `{name}` an alias: PUT /{name}-old {mappings}, then POST /_reindex \
                  {{\"source\":{{\"index\":\"{name}\"}},\"dest\":{{\"index\":\"{name}-old\"}}}}, then POST /_aliases \
                  {{\"actions\":[{{\"remove_index\":{{\"index\":\"{name}\"}}}},\
-                 {{\"add\":{{\"index\":\"{name}-old\",\"alias\":\"{name}\"}}}}]}}"
+                 {{\"add\":{{\"index\":\"{name}-old\",\"alias\":\"{name}\"}}}}]}}, and run the pipeline with --full"
             )));
         }
         if found.iter().any(|index| !index.has(name)) {
@@ -179,6 +186,16 @@ impl Index {
                 "leads to `{0}`, which another installation of Vitrina writes: choose another target, or, if that installation \
                  is no more, take the alias away with POST /_aliases \
                  {{\"actions\":[{{\"remove\":{{\"index\":\"{0}\",\"alias\":\"{name}\"}}}}]}} and run the pipeline",
+                index.name
+            )));
+        }
+        if let Some(index) = found.iter().find(|index| index.owner().is_none()) {
+            let meta = json!({"_meta": noting(index.meta.clone(), Some(&self.owner), None)});
+            return Err(self.refusal(format!(
+                "leads to `{0}`, which Vitrina did not make and does not change: choose another target, or take the alias away \
+                 with POST /_aliases {{\"actions\":[{{\"remove\":{{\"index\":\"{0}\",\"alias\":\"{name}\"}}}}]}}. To give the \
+                 index to Vitrina, which then writes over its documents and may put another one in its place: PUT /{0}/_mapping \
+                 {meta}",
                 index.name
             )));
         }
@@ -271,10 +288,11 @@ impl Index {
         }
     }
 
-    /// Every column needs its field: the mapping is strict.
+    /// Every column needs its field, because the mapping is strict, and one of its type: a number with a fraction would be
+    /// searched without it in a field of whole ones.
     pub(super) fn check_fields(&self, index: &Physical, columns: &[SourceColumn]) -> Result<(), SinkError> {
         let lacking = |column: &&SourceColumn| !index.fields.contains_key(&column.name);
-        let Some(column) = columns.iter().find(lacking) else { return Ok(()) };
+        let Some(column) = columns.iter().find(lacking) else { return self.check_types(index, columns) };
         let derived = mapping::mappings(std::slice::from_ref(column), &self.options);
         let field = json!({"properties": {&column.name: derived["properties"][&column.name]}});
         Err(SinkError::fatal(format!(
@@ -282,4 +300,29 @@ impl Index {
             self.name, column.name
         )))
     }
+
+    /// What the target's options say of a field is not questioned.
+    fn check_types(&self, index: &Physical, columns: &[SourceColumn]) -> Result<(), SinkError> {
+        let derived = mapping::mappings(columns, &self.options);
+        let given = self.options.mappings.get("properties");
+        for column in columns.iter().filter(|column| given.is_none_or(|given| given.get(&column.name).is_none())) {
+            let (wanted, found) = (type_of(&derived["properties"][&column.name]), type_of(&index.fields[&column.name]));
+            if !mapping::holds(found, wanted) {
+                return Err(SinkError::fatal(format!(
+                    "the field `{1}` of the index `{0}` is of type `{found}`, and the column is {2}, which needs `{wanted}`: run \
+                     the pipeline with --full, which builds the index anew, or, if the field is meant to be so, say it in the \
+                     target's option mappings: {{\"properties\":{{\"{1}\":{{\"type\":\"{found}\"}}}}}}",
+                    self.name,
+                    column.name,
+                    column.plain_type()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The type of a field; the server leaves that of objects out.
+fn type_of(field: &Value) -> &str {
+    field["type"].as_str().unwrap_or("object")
 }

@@ -65,6 +65,13 @@ fn field(type_name: &str, json_fields: JsonFields) -> Value {
     }
 }
 
+/// Whether values of a field of type `wanted` are found as they are in one of type `found`. Whole numbers that do not fit are
+/// refused by the server, each with its document.
+pub fn holds(found: &str, wanted: &str) -> bool {
+    const WHOLE: [&str; 3] = ["short", "integer", "long"];
+    found == wanted || WHOLE.contains(&found) && WHOLE.contains(&wanted) || (found, wanted) == ("double", "float")
+}
+
 fn keyword() -> Value {
     json!({"type": "keyword", "ignore_above": MAX_TERM})
 }

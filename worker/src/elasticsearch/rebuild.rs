@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use elasticsearch::http::Method;
 use serde_json::{Value, json};
-use vitrina_shared::domain::{RunId, SourceColumn};
+use vitrina_shared::domain::{RunId, SourceColumn, WriteMode};
 
 use super::{
     bulk::Route,
@@ -28,7 +28,9 @@ impl Index {
         let alias = Mark::Building.of(&physical);
         if !begun {
             // Whatever stands under the name and is not ours to replace is told before anything is built.
-            self.behind().await?;
+            for serving in self.behind().await? {
+                self.refuse_to_lose_fields(&serving, columns)?;
+            }
             let mut settings = self.settings();
             settings["number_of_replicas"] = json!(0);
             settings["refresh_interval"] = json!("-1");
@@ -46,6 +48,18 @@ impl Index {
         self.check_fields(&built, columns)?;
         let route = Arc::new(Route::new(self.client.clone(), &alias, &self.options));
         Ok(Ready { uuid: built.uuid, route })
+    }
+
+    /// With the option `update` fields that the query does not return are somebody else's: a new index would not have them.
+    fn refuse_to_lose_fields(&self, serving: &Physical, columns: &[SourceColumn]) -> Result<(), SinkError> {
+        let lost = |field: &&String| !columns.iter().any(|column| column.name == **field);
+        let others = serving.fields.keys().find(lost).filter(|_| self.options.write == Some(WriteMode::Update));
+        let Some(field) = others else { return Ok(()) };
+        Err(self.refusal(format!(
+            "has the field `{field}`, which this query does not return: a full run builds the index anew from the query alone, and \
+             the target's option write says `update`, which keeps fields that others write. Reset the pipeline to write all its \
+             fields again, or leave the option out if they may go"
+        )))
     }
 
     /// It is being built, or has taken over already: then the process died between the swap and its own end.
@@ -79,8 +93,8 @@ impl Index {
             )));
         }
         if expected > 0 && found > expected {
-            // Rows that a repeated page returned the first time and not the second.
-            tracing::warn!(
+            // Documents of refused rows that were kept, or rows that a repeated page returned the first time and not the second.
+            tracing::info!(
                 index = physical,
                 found,
                 expected,
@@ -110,10 +124,14 @@ impl Index {
         Ok(built.ok_or_else(|| lost(physical))?.has(&self.name))
     }
 
-    /// One request, which the cluster executes whole or not at all: nobody sees two indexes, or none.
+    /// One request, which the cluster executes whole or not at all: nobody sees two indexes, or none. Somebody may have gone back
+    /// to an index that was replaced before: it is replaced now, and searches of it have their time.
     async fn swap(&self, physical: &str) -> Result<(), SinkError> {
         for _ in 0..LOOKS {
             let replaced = self.behind().await?;
+            for restored in replaced.iter().filter(|old| self.is_ours(old) && old.replaced_at().is_some()) {
+                self.write_meta(restored, None).await?;
+            }
             if self.change_aliases(&self.swapping(physical, &replaced)).await? {
                 let old: Vec<&str> = replaced.iter().map(|old| old.name.as_str()).collect();
                 tracing::info!(index = physical, alias = self.name, replaced = ?old, "index swapped");

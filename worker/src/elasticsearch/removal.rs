@@ -32,7 +32,7 @@ impl Index {
     ) -> Result<Vec<String>, SinkError> {
         let found: Vec<Physical> = found.into_iter().filter(|physical| self.is_ours(physical)).collect();
         for restored in found.iter().filter(|physical| physical.has(&self.name) && physical.is(Mark::Replaced)) {
-            self.forget_replacement(restored).await?;
+            unless_blocked(self.forget_replacement(restored).await)?;
         }
         let ended = |physical: &&Physical| self.run_of(&physical.name).is_some_and(|run| !live.contains(&run));
         let abandoned = found.iter().filter(|physical| physical.is_only(Mark::Building)).filter(ended);
@@ -46,14 +46,18 @@ impl Index {
             .filter(|physical| physical.is_only(Mark::Doomed))
             .map(|physical| physical.name.as_str())
             .collect();
+        let mut removed = Vec::new();
         for (name, mark) in marked {
-            if self.doom(name, mark).await? {
-                doomed.push(name);
+            match unless_blocked(self.doom(name, mark).await)? {
+                Some(true) => doomed.push(name),
+                Some(false) => {}
+                // A full disk takes no mark, and needs the room. While the block is there nobody can give it another alias.
+                None if self.remove_marked(name, mark).await? => removed.push(name.to_owned()),
+                None => {}
             }
         }
-        let mut removed = Vec::new();
         for name in doomed {
-            if self.remove_doomed(name).await? {
+            if self.remove_marked(name, Mark::Doomed).await? {
                 removed.push(name.to_owned());
             }
         }
@@ -67,7 +71,11 @@ impl Index {
         for physical in replaced {
             let at = match physical.replaced_at() {
                 Some(at) => at,
-                None => self.note_replaced(physical).await?,
+                None => match unless_blocked(self.note_replaced(physical).await)? {
+                    Some(at) => at,
+                    // The server cannot note it: this worker does.
+                    None => self.client.replaced_at(&physical.name, now()),
+                },
             };
             since.push((at, physical.name.as_str()));
         }
@@ -91,7 +99,7 @@ impl Index {
         self.change_aliases(&[remove(&physical.name, &marked)]).await.map(|_| ())
     }
 
-    async fn write_meta(&self, physical: &Physical, replaced_at: Option<u64>) -> Result<(), SinkError> {
+    pub(super) async fn write_meta(&self, physical: &Physical, replaced_at: Option<u64>) -> Result<(), SinkError> {
         let body = json!({"_meta": physical.meta_with(replaced_at)});
         self.client.ask(Method::Put, &format!("/{}/_mapping", physical.name), Some(&body)).await.map(|_| ())
     }
@@ -102,9 +110,9 @@ impl Index {
         self.change_aliases(&actions).await
     }
 
-    /// Removes an index that was marked for it, unless somebody has given it an alias since. Whether it did.
-    async fn remove_doomed(&self, physical: &str) -> Result<bool, SinkError> {
-        if !self.look_at(physical).await?.is_some_and(|doomed| doomed.is_only(Mark::Doomed)) {
+    /// Removes an index that has this mark, unless somebody has given it an alias since. Whether it did.
+    async fn remove_marked(&self, physical: &str, mark: Mark) -> Result<bool, SinkError> {
+        if !self.look_at(physical).await?.is_some_and(|found| found.is_only(mark)) {
             return Ok(false);
         }
         let answer = self.client.send(Method::Delete, &format!("/{physical}"), None).await?;
@@ -112,8 +120,17 @@ impl Index {
             return Ok(false);
         }
         answer.success()?;
+        self.client.forget_replaced(physical);
         tracing::info!(index = physical, "index removed");
         Ok(true)
+    }
+}
+
+/// What was done; nothing where the index is read-only because of a full disk, and lets itself be removed alone.
+fn unless_blocked<T>(done: Result<T, SinkError>) -> Result<Option<T>, SinkError> {
+    match done {
+        Err(error) if error.is_block() => Ok(None),
+        done => done.map(Some),
     }
 }
 

@@ -13,32 +13,42 @@ use super::{client::Client, error::SinkError, index::Index};
 /// A search that began before a swap may still be reading the replaced index.
 pub const GRACE: Duration = Duration::from_secs(60);
 
-/// Why it could not be done. The next time will do it.
-#[derive(Debug, thiserror::Error)]
-pub enum SweepError {
-    /// The database is away.
-    #[error(transparent)]
-    Database(#[from] sqlx::Error),
-    /// Elasticsearch is away, or refuses.
-    #[error(transparent)]
-    Elasticsearch(#[from] SinkError),
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// The indexes that were removed.
+    pub removed: Vec<String>,
+    /// The targets of which something could not be removed, and why. The next time will do it.
+    pub failed: Vec<(String, SinkError)>,
 }
 
-/// Removes what ended runs were building, and replaced indexes after `grace`. Returns their names.
-pub async fn sweep(db: &PgPool, client: &Client, grace: Duration) -> Result<Vec<String>, SweepError> {
+/// Removes what ended runs were building, and replaced indexes after `grace`. A target whose indexes cannot be removed is no
+/// reason to leave those of others.
+pub async fn sweep(db: &PgPool, client: &Client, grace: Duration) -> sqlx::Result<Swept> {
     let mut connection = db.acquire().await?;
     let (listed, installation) = (targets::list(&mut connection).await?, installation::id(&mut connection).await?);
     drop(connection);
-    let mut removed = Vec::new();
+    let client = client.impatient();
+    let mut swept = Swept::default();
     for target in listed {
         let (Ok(TargetName::Index(name)), Ok(options)) = (target.target.parse(), IndexOptions::parse(&target.options))
         else {
             continue;
         };
         let index = Index::new(client.clone(), name, options, installation);
-        let found = index.ours().await?;
+        let found = match index.ours().await {
+            Ok(found) if found.is_empty() => continue,
+            Ok(found) => found,
+            Err(error) => {
+                swept.failed.push((target.target, error));
+                continue;
+            }
+        };
         let live: HashSet<_> = runs::unfinished(&mut *db.acquire().await?).await?.into_iter().collect();
-        removed.extend(index.sweep(found, &live, grace).await?);
+        match index.sweep(found, &live, grace).await {
+            Ok(removed) => swept.removed.extend(removed),
+            Err(error) => swept.failed.push((target.target, error)),
+        }
     }
-    Ok(removed)
+    Ok(swept)
 }

@@ -2,14 +2,14 @@
 //!
 //! A loop of its own: a heartbeat must never wait for Elasticsearch.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use sqlx::PgPool;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    elasticsearch::{Client, GRACE, indexes, sweep},
+    elasticsearch::{Client, GRACE, Swept, indexes, sweep},
     environment::Environment,
 };
 
@@ -25,6 +25,7 @@ pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken
         _ = timeout(LOOK_WITHIN, introduce(&control, client)) => {}
         () = life.cancelled() => return,
     }
+    let mut said = HashMap::new();
     let mut ticks = interval(SWEEP_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -33,11 +34,23 @@ pub async fn run(control: PgPool, env: Arc<Environment>, life: CancellationToken
             () = life.cancelled() => return,
         }
         match timeout(LOOK_WITHIN, sweep(&control, client, GRACE)).await {
-            Ok(Ok(_)) => {}
+            Ok(Ok(swept)) => said = tell(swept, &said),
             Ok(Err(error)) => tracing::debug!(error = %error, "indexes could not be looked for"),
             Err(_silence) => tracing::warn!("indexes could not be looked for: no answer"),
         }
     }
+}
+
+/// Warns of targets whose indexes cannot be removed, of each once as long as the reason stays. Returns what was said.
+fn tell(swept: Swept, said: &HashMap<String, String>) -> HashMap<String, String> {
+    let failed: HashMap<String, String> =
+        swept.failed.into_iter().map(|(target, error)| (target, error.message)).collect();
+    for (target, error) in &failed {
+        if said.get(target) != Some(error) {
+            tracing::warn!(target_name = target, error, "indexes that are not needed any more could not be removed");
+        }
+    }
+    failed
 }
 
 /// A wrong password, or a right that is lacking, is said before the first run meets it.

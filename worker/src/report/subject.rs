@@ -14,7 +14,7 @@ use vitrina_shared::{
 
 use crate::{
     batch::{self, quote},
-    elasticsearch::Index,
+    elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,
 };
@@ -112,8 +112,38 @@ impl Subject {
 
     /// The key of a row of `source`, as texts.
     pub fn key_texts(&self) -> String {
-        let texts: Vec<_> = self.key.iter().map(|name| format!("source.{}::text", quote(name))).collect();
-        format!("array[{}]", texts.join(", "))
+        format!("array[{}]", self.texts_of_key().join(", "))
+    }
+
+    /// The `_id` of a row of `source`, as [`id_of_row`](crate::elasticsearch::id_of_row) makes it.
+    pub fn id_of_row(&self) -> String {
+        let joined = match &self.texts_of_key()[..] {
+            [single] => single.clone(),
+            parts => {
+                let escaped = |part: &String| {
+                    format!("replace(replace({part}, chr(92), chr(92) || chr(92)), '|', chr(92) || '|')")
+                };
+                parts.iter().map(escaped).collect::<Vec<_>>().join(" || '|' || ")
+            }
+        };
+        let bytes = format!("convert_to({joined}, 'UTF8')");
+        format!(
+            "coalesce(case when octet_length({bytes}) > {MAX_ID_BYTES} then '{DIGEST}' || encode(sha256({bytes}), 'hex') \
+             else {joined} end, '')"
+        )
+    }
+
+    fn texts_of_key(&self) -> Vec<String> {
+        let text = |name: &String| {
+            let value = format!("source.{}", quote(name));
+            match self.target {
+                TargetName::Mart(_) => format!("{value}::text"),
+                TargetName::Index(_) => {
+                    batch::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
+                }
+            }
+        };
+        self.key.iter().map(text).collect()
     }
 
     /// The order that puts the newest version of a row of `source` first: `, source.modified desc nulls last …`.

@@ -6,7 +6,7 @@ use futures_util::{Stream, TryStreamExt};
 use sqlx::PgConnection;
 use tokio::sync::{OnceCell, oneshot};
 use vitrina_shared::{
-    domain::{IndexOptions, Mode, RunId, SourceColumn, WriteMode},
+    domain::{IndexOptions, Mode, RunId, SourceColumn, WriteMode, error_class::without_values},
     store::write_numbers,
 };
 
@@ -15,6 +15,9 @@ use crate::{
     elasticsearch::{self, Action, BulkWriter, Document, Index, Route, Server, SinkError, Written},
     error::BatchError,
 };
+
+/// Documents of refused rows that are fetched together.
+const KEPT_TOGETHER: usize = 100;
 
 /// The index that a run writes.
 #[derive(Debug)]
@@ -55,6 +58,11 @@ impl IndexSink {
     pub fn repeating_keys(mut self, repeats: bool) -> Self {
         self.repeats_keys = repeats;
         self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.index.name()
     }
 
     /// Whether another index is built, which takes over in the end.
@@ -103,6 +111,28 @@ impl IndexSink {
         Ok(PageWriting { writer, number })
     }
 
+    /// Takes the documents of rows that were refused into the index that is being built, as they are in the one that serves:
+    /// a row that is put aside stays as it was. They have the least version, so that they take the place of nothing.
+    pub async fn keep_refused(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
+        if !self.rebuilds || rejected.is_empty() || !self.index.is_there().await? {
+            return Ok(());
+        }
+        let route = self.route.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
+        let mut writer = BulkWriter::new(route.clone(), self.action, rejected.len() as u64);
+        let ids: Vec<&str> = rejected.iter().map(|row| row.id.as_str()).filter(|id| !id.is_empty()).collect();
+        for together in ids.chunks(KEPT_TOGETHER) {
+            for (id, stored) in self.index.fetch(together).await? {
+                writer.push(Document { id, version: Some(0), body: stored.body }).await?;
+            }
+        }
+        let written = writer.finish().await?;
+        if let Some(first) = written.rejected.first() {
+            let (documents, error) = (written.rejected.len(), without_values(&first.reason));
+            tracing::warn!(documents, %error, "documents of refused rows do not fit the new index and are left out of it");
+        }
+        Ok(())
+    }
+
     /// After the last page: an index that was built takes over, if it has all the documents that were written, and unless
     /// `refuse` says why it may not be that much smaller. Returns by how many documents it is.
     pub async fn finish(&self, documents: u64, refuse: impl Fn(u64, u64) -> Option<String>) -> Result<u64, BatchError> {
@@ -136,7 +166,8 @@ impl PageWriting {
         let written = self.writer.finish().await?;
         let (changes, overtaken_by) = (written.changes(), overtaken_by(&written));
         let rejected = written.rejected.into_iter();
-        let rejected = rejected.map(|row| Rejected { doc: row.document.body, error: row.reason }).collect();
+        let rejected =
+            rejected.map(|row| Rejected { id: row.document.id, doc: row.document.body, error: row.reason }).collect();
         Ok(PageWritten { changes, rejected, overtaken_by })
     }
 }
@@ -162,9 +193,15 @@ pub fn overtaken_by(written: &Written) -> Option<i64> {
 
 /// Says that documents were not written because they have higher versions, and sees to it that the next attempt's are
 /// higher than those. If this worker is late, the attempt is another's already, and this one is forgotten. If not, nobody
-/// of us can have written them: the database is an older copy of itself, or somebody else has set their versions.
-pub async fn overtaken(connection: &mut PgConnection, version: i64) -> Result<BatchError, BatchError> {
-    write_numbers::pass(connection, elasticsearch::number_above(version)).await?;
+/// of us can have written them: the database is an older copy of itself, or somebody else has set their versions. One that is
+/// far too high fails whoever writes this index, and nobody else.
+pub async fn overtaken(connection: &mut PgConnection, index: &str, version: i64) -> Result<BatchError, BatchError> {
+    if !write_numbers::pass(connection, elasticsearch::number_above(version)).await? {
+        return Ok(BatchError::fatal(format!(
+            "a document of `{index}` has the version {version}, which somebody else has set and which is too high to go beyond: \
+             run the pipeline with --full, which builds the index anew"
+        )));
+    }
     Ok(SinkError::transient(format!(
         "documents of the index have higher versions than this attempt gives them (up to {version}): another worker was \
          faster, or somebody else wrote them. The next attempt gives higher ones"

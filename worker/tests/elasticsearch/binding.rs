@@ -1,7 +1,10 @@
 //! A checkpoint belongs to one very index. Whatever becomes of that, no row is missing after the next run.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{ErrorClass, Mode, PipelineId, RunStatus, Status};
+use vitrina_shared::domain::{
+    ErrorClass, Mode, PipelineId, ReportRequest, ReportStatus, RunStatus, Status,
+    report::{Depth, Repair},
+};
 
 use crate::{
     films::{FILMS, Films},
@@ -38,6 +41,14 @@ async fn begins_anew(films: &Films, pipeline: PipelineId) {
 }
 
 impl Films {
+    /// Removes all documents, as everyone sees.
+    async fn empty(&self) {
+        for id in self.corner.documents().await.into_keys() {
+            self.corner.put(reqwest::Method::DELETE, &format!("{}/_doc/{id}", self.corner.name), &Value::Null).await;
+        }
+        assert_eq!(self.corner.documents().await.len(), 0);
+    }
+
     /// The one physical index behind the name.
     async fn serving(&self) -> String {
         let all = self.corner.physical().await;
@@ -65,11 +76,63 @@ async fn an_index_without_its_alias_is_filled_anew_and_the_old_one_is_left_alone
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_was_emptied_is_filled_from_the_first_row() {
     let Some((films, pipeline)) = filled().await else { return };
-    for id in films.corner.documents().await.into_keys() {
-        films.corner.put(reqwest::Method::DELETE, &format!("{}/_doc/{id}", films.corner.name), &Value::Null).await;
-    }
-    assert_eq!(films.corner.documents().await.len(), 0, "everyone sees it");
+    films.empty().await;
     begins_anew(&films, pipeline).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_pipeline_of_an_index_that_was_emptied_begins_at_the_first_row_whoever_writes_first() {
+    let Some(mut films) = Films::new(MANY).await else { return };
+    films.start_worker();
+    let mut pipelines = Vec::new();
+    for (name, part) in [("low", "rating < 5"), ("high", "rating >= 5")] {
+        let mut draft = films.draft_of(Mode::Incremental, &format!("{FILMS} where {part}"), 100);
+        draft.name = name.to_owned();
+        let pipeline = films.world.pipeline(&draft).await;
+        films.succeeds(pipeline).await;
+        pipelines.push(pipeline);
+    }
+    films.assert_same(FILMS).await;
+    films.empty().await;
+    for pipeline in &pipelines {
+        assert!(films.succeeds(*pipeline).await.rows_read > 0);
+    }
+    films.assert_same(FILMS).await;
+    // One that was never there before notices it for the others.
+    films.empty().await;
+    let mut draft = films.draft_of(Mode::Incremental, &format!("{FILMS} where rating < 1"), 100);
+    draft.name = "new".to_owned();
+    let new = films.world.pipeline(&draft).await;
+    for pipeline in [new, pipelines[0], pipelines[1]] {
+        assert!(films.succeeds(pipeline).await.rows_read > 0);
+    }
+    films.assert_same(FILMS).await;
+    for pipeline in pipelines {
+        assert_eq!(films.succeeds(pipeline).await.rows_read, 0, "from now on the checkpoints are of this index");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_replayed_or_repaired_in_an_index_that_was_emptied_before_a_run_has_filled_it() {
+    let Some((films, pipeline)) = filled().await else { return };
+    let letter = format!(
+        "insert into etl.etl_dead_letters (pipeline_id, run_id, batch, key, row, error, error_class)
+         values ('{pipeline}', '{pipeline}', 0, jsonb_build_object('film_id', md5('3')::uuid), '{{}}', 'x', 'Row')"
+    );
+    films.world.sql(&letter).await;
+    films.empty().await;
+    let replay = ReportRequest::Replay { ids: None };
+    let repair = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing };
+    for request in [&replay, &repair] {
+        let report = films.world.ask(pipeline, request).await;
+        let report = films.world.reported(report).await;
+        assert_eq!(report.status, ReportStatus::Failed);
+        let error = report.error.unwrap();
+        assert!(error.contains("from the first row"), "{error}");
+    }
+    assert_eq!(films.corner.documents().await.len(), 0);
+    begins_anew(&films, pipeline).await;
+    assert_eq!(films.world.report(pipeline, &replay).await["letters"][0]["outcome"], "unchanged");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -122,3 +122,53 @@ async fn every_type_is_the_key_of_an_index_or_is_refused_with_a_sentence() {
         .unwrap();
     assert!(indexed > 30, "{indexed}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_equal_and_read_differently_are_one_document() {
+    let Some(corner) = Corner::new() else { return };
+    let mut world = World::new().await;
+    world.start_worker(&[("ELASTICSEARCH_URL", &corner.node)]);
+    let compare = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Nothing };
+    let keys = [("numeric", "1.0", "1.00", "1"), ("double precision", "0", "-0", "0"), ("real", "-0", "0", "0")];
+    for (place, (of, old, new, id)) in keys.into_iter().enumerate() {
+        let target = format!("es:{}-{place}", corner.name);
+        world
+            .sql(&format!(
+                "create table content.equal_{place} (k {of} primary key, modified timestamptz not null default clock_timestamp());
+                 insert into content.equal_{place} (k) values ('{old}'), ('0.1');
+                 insert into etl.etl_targets (target, key) values ('{target}', '{{k}}')"
+            ))
+            .await;
+        let query = format!("select k, modified from content.equal_{place}");
+        let mut draft = draft(&format!("p{place}"), Mode::Incremental, &query, &target, 10);
+        draft.incremental_id_key = Some("k".to_owned());
+        let pipeline = world.pipeline(&draft).await;
+        world.succeeds(pipeline).await;
+        let change =
+            format!("update content.equal_{place} set k = '{new}', modified = clock_timestamp() where k = '{old}'");
+        world.sql(&change).await;
+        assert!(world.succeeds(pipeline).await.rows_read > 0, "{of}");
+        let part = Corner { node: corner.node.clone(), name: format!("{}-{place}", corner.name) };
+        let ids: Vec<String> = part.documents().await.into_keys().collect();
+        assert_eq!(
+            ids.iter().collect::<std::collections::BTreeSet<_>>(),
+            [&"0.1".to_owned(), &id.to_owned()].into(),
+            "{of}"
+        );
+        let found = world.report(pipeline, &compare).await;
+        assert_eq!(found["verdict"], "match", "{of}: {found}");
+    }
+    for (place, of) in ["interval", "numeric[]", "numrange", "double precision[]"].into_iter().enumerate() {
+        let slug = format!("refused_{place}");
+        let target = format!("es:{}-{slug}", corner.name);
+        world
+            .sql(&format!(
+                "create table content.{slug} (k {of} primary key);
+                 insert into etl.etl_targets (target, key) values ('{target}', '{{k}}')"
+            ))
+            .await;
+        let draft = draft(&slug, Mode::Full, &format!("select k from content.{slug}"), &target, 10);
+        let refused = refusal(&world, &draft).await.unwrap_or_default();
+        assert!(refused.contains("of which equal values read differently"), "{of}: {refused}");
+    }
+}

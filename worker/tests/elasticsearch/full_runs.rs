@@ -87,3 +87,45 @@ async fn an_index_that_would_lose_most_documents_does_not_take_over() {
     assert_eq!(films.succeeded(run).await.rows_removed, 390);
     films.assert_same(FILMS).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_keeps_the_documents_of_rows_that_were_put_aside() {
+    let Some(mut films) = Films::new(20).await else { return };
+    films.start_worker();
+    let pipeline = films.world.pipeline(&films.tolerant(Mode::Full, 8, 10)).await;
+    films.succeeds(pipeline).await;
+    let before = films.corner.documents().await;
+    let bad = "id in (select md5(n::text)::uuid from generate_series(1, 3) n)";
+    films.world.sql(&format!("update content.film set creation_date = 'infinity', title = 'new' where {bad}")).await;
+    films.add(21, 21).await;
+    films.world.sql("update content.film set creation_date = 'infinity' where id = md5('21')::uuid").await;
+    assert_eq!(films.succeeds(pipeline).await.rows_rejected, 4);
+    assert_eq!(films.corner.documents().await, before, "as they were, and the one that never was there is not");
+    films.world.sql("update content.film set creation_date = '2000-01-01' where creation_date = 'infinity'").await;
+    assert_eq!(films.succeeds(pipeline).await.rows_rejected, 0);
+    films.assert_same(FILMS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_does_not_lose_fields_that_others_write_where_they_are_to_be_kept() {
+    let Some(corner) = Corner::new() else { return };
+    let mut films = Films::at(corner, 10, json!({"write": "update"})).await;
+    films.start_worker();
+    let pipeline = films.world.pipeline(&films.draft(Mode::Incremental, 100)).await;
+    films.succeeds(pipeline).await;
+    films.world.succeeds_in_full(pipeline).await;
+    films.assert_same(FILMS).await;
+    let field = json!({"properties": {"likes": {"type": "long"}}});
+    films.corner.put(reqwest::Method::PUT, &format!("{}/_mapping", films.corner.name), &field).await;
+    let id = films.world.text("select md5('3')::uuid").await.unwrap();
+    let path = format!("{}/_update/{id}", films.corner.name);
+    films.corner.put(reqwest::Method::POST, &path, &json!({"doc": {"likes": 7}})).await;
+    let run = films.world.run_as(pipeline, true, false).await.unwrap();
+    let run = films.ended(run).await;
+    assert_eq!((run.status, run.error_class), (RunStatus::Failed, Some(ErrorClass::Fatal)));
+    let error = run.error.unwrap();
+    assert!(error.contains("`likes`") && error.contains("others write"), "{error}");
+    films.world.reset(pipeline).await.unwrap();
+    assert_eq!(films.succeeds(pipeline).await.rows_read, 10);
+    assert_eq!(films.corner.documents().await[&id]["likes"], 7);
+}

@@ -57,6 +57,26 @@ async fn a_column_that_the_index_lacks_is_named_with_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_column_whose_type_changed_is_named_with_what_to_do() {
+    let Some(corner) = Corner::new() else { return };
+    let index = corner.index(json!({}));
+    let priced = |of: &str| columns(&[("id", "bigint"), ("price", of)]);
+    index.prepare(run(), &priced("integer"), false).await.unwrap();
+    index.prepare(run(), &priced("bigint"), false).await.map(|_| ()).unwrap();
+    let error = index.prepare(run(), &priced("numeric(5,2)"), false).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Fatal);
+    assert!(error.message.contains("--full") && error.message.contains("`price`"), "{error}");
+    // As the sentence says: it is meant to be so, or the index is built anew.
+    let (_, advice) = error.message.split_once("option mappings: ").unwrap();
+    let meant = corner.index(json!({"mappings": advice.parse::<Value>().unwrap()}));
+    meant.prepare(run(), &priced("numeric(5,2)"), false).await.map(|_| ()).unwrap();
+    let this = run();
+    index.begin_rebuild(this, &priced("numeric(5,2)"), false).await.unwrap();
+    index.finish_rebuild(this, 0, |_, _| None).await.unwrap();
+    index.prepare(run(), &priced("numeric(5,2)"), false).await.map(|_| ()).unwrap();
+}
+
+#[tokio::test]
 async fn an_index_that_somebody_made_under_this_name_is_never_touched() {
     let Some(corner) = Corner::new() else { return };
     corner.put(reqwest::Method::PUT, &corner.name, &json!({})).await;
@@ -69,6 +89,36 @@ async fn an_index_that_somebody_made_under_this_name_is_never_touched() {
         assert!(error.message.contains("POST /_aliases"), "{error}");
     }
     assert_eq!(corner.physical().await, [(corner.name.clone(), vec![])]);
+}
+
+#[tokio::test]
+async fn an_index_that_somebody_made_behind_this_alias_is_never_touched_until_it_is_given_away() {
+    let Some(corner) = Corner::new() else { return };
+    let theirs = format!("{}_v3", corner.name);
+    let found = json!({"mappings": {"_meta": {"theirs": 1}}, "aliases": {&corner.name: {}}});
+    corner.put(reqwest::Method::PUT, &theirs, &found).await;
+    corner.put(reqwest::Method::PUT, &format!("{theirs}/_doc/1?refresh=true"), &json!({"name": "theirs"})).await;
+    let index = corner.index(json!({}));
+    let mut advice = None;
+    for error in [
+        index.prepare(run(), &items(), false).await.map(|_| ()).unwrap_err(),
+        index.begin_rebuild(run(), &items(), false).await.map(|_| ()).unwrap_err(),
+        index.is_there().await.map(|_| ()).unwrap_err(),
+    ] {
+        assert_eq!(error.class, ErrorClass::Fatal);
+        assert!(error.message.contains("which Vitrina did not make"), "{error}");
+        advice = error.message.split_once("/_mapping ").map(|(_, advice)| advice.to_owned());
+    }
+    assert_eq!(corner.physical().await, [(theirs.clone(), vec![corner.name.clone()])]);
+    assert_eq!(corner.documents().await["1"], json!({"name": "theirs"}));
+    // Given away it is written, and replaced by a full run.
+    let advice = advice.unwrap().parse().unwrap();
+    corner.put(reqwest::Method::PUT, &format!("{theirs}/_mapping"), &advice).await;
+    assert_eq!(corner.ask(&theirs).await[&theirs]["mappings"]["_meta"]["theirs"], 1, "what is theirs stays");
+    let this = run();
+    index.begin_rebuild(this, &items(), false).await.map(|_| ()).unwrap();
+    index.finish_rebuild(this, 0, |_, _| None).await.unwrap();
+    assert!(corner.physical().await.contains(&(theirs, vec![])), "it is left alone");
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn a_full_pipeline_makes_the_index_equal_to_the_query() {
     films.assert_same(FILMS).await;
     films.succeeds(pipeline).await;
     films.assert_same(FILMS).await;
-    let removed = sweep(films.world.db.pool(), &client(&films.corner.node, &[]), Duration::ZERO).await.unwrap();
+    let removed = sweep(films.world.db.pool(), &client(&films.corner.node, &[]), Duration::ZERO).await.unwrap().removed;
     assert_eq!(removed.len(), 2, "{removed:?}");
     assert_eq!(films.corner.physical().await.len(), 1);
 }

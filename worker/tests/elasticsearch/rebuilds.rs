@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use vitrina_shared::domain::{ErrorClass, RunId};
 use vitrina_worker::elasticsearch::{Action, GRACE, Index, SinkError};
 
-use crate::support::{Corner, item, items, run, write};
+use crate::support::{Corner, INSTALLATION, item, items, run, write};
 
 const LATER: Duration = Duration::ZERO;
 
@@ -144,10 +144,12 @@ async fn replaced_indexes_are_kept_for_a_rollback_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn a_rebuild_replaces_an_index_of_somebody_else_and_does_not_remove_it() {
+async fn a_rebuild_replaces_an_index_that_was_given_away_and_does_not_remove_it() {
     let Some(corner) = Corner::new() else { return };
     let theirs = format!("{}-theirs", corner.name);
     corner.put(reqwest::Method::PUT, &theirs, &json!({"aliases": {&corner.name: {}}})).await;
+    let given = json!({"_meta": {"vitrina": {"installation": INSTALLATION}}});
+    corner.put(reqwest::Method::PUT, &format!("{theirs}/_mapping"), &given).await;
     let index = corner.index(json!({}));
     let this = rebuild(&index, 5, "ours").await;
     assert_eq!(sweep(&index, &[], LATER).await.unwrap(), Vec::<String>::new());

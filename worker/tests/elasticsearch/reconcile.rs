@@ -9,6 +9,7 @@ use vitrina_shared::domain::{
 use crate::{
     films::{FILMS, Films, many},
     support::Corner,
+    world::{World, draft, eventually},
 };
 
 async fn reconcile(films: &Films, pipeline: PipelineId, depth: Depth) -> Value {
@@ -277,5 +278,47 @@ async fn columns_may_have_the_names_that_our_statements_use() {
         for depth in [Depth::Counts, Depth::Keys, Depth::Rows] {
             assert_match(&reconcile(&films, pipeline, depth).await);
         }
+    }
+}
+
+/// Keys whose id does not tell them: those that are too long, and those that look like it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_removes_no_document_of_a_long_key_whose_row_is_there_again() {
+    for key in ["a", "a,b"] {
+        let Some(corner) = Corner::new() else { return };
+        let mut world = World::new().await;
+        world.start_worker(&[("ELASTICSEARCH_URL", &corner.node)]);
+        world.sql("create table content.long (a text collate \"C\" primary key, b text, note integer)").await;
+        let some = r"insert into content.long
+            select case n when 1 then repeat('ё\|', 300) when 2 then 'sha256:2' else n::text end, 'b|\' || n, n
+            from generate_series(1, 10) n where not exists (select from content.long where note = n)";
+        world.sql(some).await;
+        let target = format!("es:{}", corner.name);
+        world.sql(&format!("insert into etl.etl_targets (target, key) values ('{target}', '{{{key}}}')")).await;
+        let query = "select a, b, note from content.long";
+        let pipeline = world.pipeline(&draft("long", Mode::Full, query, &target, 4)).await;
+        world.succeeds(pipeline).await;
+        world.sql("delete from content.long where note <= 2").await;
+        // The repair waits for its turn, and meanwhile the rows come back.
+        let mut held = world.db.admin().begin().await.unwrap();
+        sqlx::query("select from etl.etl_pipelines for no key update").execute(&mut *held).await.unwrap();
+        let report = world.ask(pipeline, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All }).await;
+        let waiting =
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        eventually("the wait", || async {
+            assert_eq!(world.find_report(report).await.error, None);
+            (world.number(waiting).await > 0).then_some(())
+        })
+        .await;
+        world.sql(some).await;
+        held.commit().await.unwrap();
+        let found = world.result(report).await;
+        assert_eq!((&found["extra"], &found["repaired"]["removed"]), (&json!(2), &json!(0)), "{key}: {found}");
+        assert_eq!(corner.documents().await.len(), 10, "{key}");
+        // Those that are really gone are found by the same look.
+        world.sql("delete from content.long where note <= 2").await;
+        let found = world.report(pipeline, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All }).await;
+        assert_eq!(found["repaired"]["removed"], json!(2), "{key}: {found}");
+        assert_eq!(corner.documents().await.len(), 8, "{key}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vitrina_shared::domain::{ErrorClass, Mode, RunId};
-use vitrina_worker::elasticsearch::{Action, Index, sweep as sweep_all};
+use vitrina_worker::elasticsearch::{Action, GRACE, Index, sweep as sweep_all};
 
 use crate::{
     films::{FILMS, Films},
@@ -51,7 +51,7 @@ async fn an_index_whose_alias_was_removed_by_hand_is_never_removed() {
     films.corner.change(json!([{"remove": {"index": only, "alias": films.corner.name}}])).await;
     let node = client(&films.corner.node, &[]);
     for _ in 0..3 {
-        assert_eq!(sweep_all(films.world.db.pool(), &node, LATER).await.unwrap(), Vec::<String>::new());
+        assert_eq!(sweep_all(films.world.db.pool(), &node, LATER).await.unwrap().removed, Vec::<String>::new());
     }
     films.corner.change(json!([{"add": {"index": only, "alias": films.corner.name}}])).await;
     films.assert_same(FILMS).await;
@@ -160,4 +160,63 @@ async fn the_aliases_of_users_go_with_a_rebuild_as_they_are() {
     let index = corner.index(json!({}));
     corner.change(json!([{"add": {"index": old, "alias": format!("{}-archive", corner.name)}}])).await;
     assert_eq!(sweep(&index).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_index_that_is_replaced_again_after_a_way_back_has_its_grace() {
+    let Some(corner) = Corner::new() else { return };
+    let index = corner.index(json!({}));
+    let old = corner.named(rebuilt(&index, 5, "old").await);
+    let new = corner.named(rebuilt(&index, 10, "new").await);
+    // It was replaced long ago, and then somebody went back to it in the documented way.
+    let mut meta = corner.ask(&old).await[&old]["mappings"]["_meta"].clone();
+    meta["vitrina"]["replaced_at"] = json!(1);
+    corner.put(reqwest::Method::PUT, &format!("{old}/_mapping"), &json!({"_meta": meta})).await;
+    corner
+        .change(json!([
+            {"remove": {"index": new, "alias": corner.name, "must_exist": true}},
+            {"remove": {"index": old, "alias": format!("{old}-replaced"), "must_exist": true}},
+            {"add": {"index": old, "alias": corner.name, "is_write_index": true}},
+        ]))
+        .await;
+    rebuilt(&index, 10, "newer").await;
+    let swept = index.sweep(index.ours().await.unwrap(), &[].into(), GRACE).await.unwrap();
+    assert_eq!(swept, Vec::<String>::new(), "somebody may be searching it");
+    assert_eq!(sweep(&index).await, [old]);
+}
+
+/// A disk that is nearly full makes indexes read-only, and removing some is what helps.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_that_are_read_only_are_removed_after_their_grace_and_stop_nobody_elses_removal() {
+    let (Some(full), Some(other)) = (Corner::new(), Corner::new()) else { return };
+    let mut films = Films::at(full, 20, json!({"replicas": 0})).await;
+    films.start_worker();
+    let target = format!("es:{}", other.name);
+    let insert = format!("insert into etl.etl_targets (target, key) values ('{target}', '{{film_id}}')");
+    films.world.sql(&insert).await;
+    let mut drafts = [films.draft(Mode::Full, 100), films.draft(Mode::Full, 100)];
+    (drafts[1].name, drafts[1].target_table) = ("others".to_owned(), target);
+    for draft in &drafts {
+        let pipeline = films.world.pipeline(draft).await;
+        films.succeeds(pipeline).await;
+        films.succeeds(pipeline).await;
+    }
+    films.world.stop_workers().await;
+    let replaced = |all: Vec<(String, Vec<String>)>| {
+        let marked = |(_, aliases): &(String, Vec<String>)| aliases.iter().any(|alias| alias.ends_with("-replaced"));
+        all.into_iter().find(marked).unwrap().0
+    };
+    let block = json!({"index.blocks.read_only_allow_delete": true});
+    let (blocked, free) = (replaced(films.corner.physical().await), replaced(other.physical().await));
+    films.corner.put(reqwest::Method::PUT, &format!("{blocked}/_settings"), &block).await;
+    let node = client(&films.corner.node, &[]);
+    // The worker may have noted the time already: the block came at once.
+    let swept = sweep_all(films.world.db.pool(), &node, GRACE).await.unwrap();
+    assert!(swept.failed.is_empty() && swept.removed.is_empty(), "{swept:?}");
+    let mut swept = sweep_all(films.world.db.pool(), &node, LATER).await.unwrap();
+    swept.removed.sort();
+    let mut expected = vec![blocked, free];
+    expected.sort();
+    assert!(swept.failed.is_empty() && swept.removed == expected, "{swept:?}");
+    films.assert_same(FILMS).await;
 }

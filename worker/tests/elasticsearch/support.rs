@@ -19,7 +19,7 @@ use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index,
 pub use crate::world::{World, eventually_within};
 
 /// Whose indexes the tests make that have no database.
-const INSTALLATION: Uuid = Uuid::from_u128(1);
+pub const INSTALLATION: Uuid = Uuid::from_u128(1);
 
 /// Counts the indexes of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use vitrina_shared::domain::Mode;
+use vitrina_shared::domain::{ErrorClass, Mode, RunStatus};
 
 use crate::{
     films::{FILMS, Films},
@@ -105,5 +105,32 @@ async fn a_document_that_somebody_edited_is_written_all_the_same() {
     }
     films.world.sql("update content.film set title = 'new', modified = '2026-06-01'").await;
     assert_eq!(films.succeeds(pipeline).await.attempts, 0);
+    films.assert_same(FILMS).await;
+}
+
+/// A version that somebody made up stops the pipelines of its index, and a rebuild frees them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_far_too_high_fails_the_pipelines_of_its_index_alone() {
+    let Some(mut films) = Films::new(10).await else { return };
+    films.start_worker();
+    let pipeline = films.world.pipeline(&films.draft(Mode::Incremental, 1_000)).await;
+    films.succeeds(pipeline).await;
+    let number = films.world.number("select last_value from etl.etl_write_numbers").await;
+    let id = films.world.text("select md5('3')::uuid").await.unwrap();
+    let document = films.corner.documents().await[&id].clone();
+    let path = format!("{}/_doc/{id}?version=9223372036854775807&version_type=external", films.corner.name);
+    films.corner.put(reqwest::Method::PUT, &path, &document).await;
+    films.world.sql("update content.film set title = 'new', modified = '2026-06-01'").await;
+    let run = films.world.run(pipeline).await;
+    let run = films.ended(run).await;
+    assert_eq!((run.status, run.error_class), (RunStatus::Failed, Some(ErrorClass::Fatal)));
+    let error = run.error.unwrap();
+    assert!(error.contains(&films.corner.name) && error.contains("--full"), "{error}");
+    let passed = films.world.number("select nextval('etl.etl_write_numbers')").await - number;
+    assert!(passed < 1_000, "others have their numbers: {passed}");
+    films.world.succeeds_in_full(pipeline).await;
+    films.assert_same(FILMS).await;
+    films.world.sql("update content.film set title = 'newer', modified = '2026-06-02'").await;
+    assert_eq!(films.succeeds(pipeline).await.rows_written, 10);
     films.assert_same(FILMS).await;
 }

@@ -149,6 +149,41 @@ async fn an_unlogged_mart_is_refused() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mart_that_shares_rows_by_inheritance_is_refused_and_no_row_of_the_other_table_is_removed() {
+    let mut world = World::new().await;
+    world.items(1, 50).await;
+    let mart = "id bigint primary key, name text, modified timestamptz";
+    world
+        .sql(&format!(
+            "create schema private;
+             create table analytics.parent ({mart});
+             create table analytics.child (primary key (id)) inherits (analytics.parent);
+             create table analytics.later ({mart});
+             create table analytics.divided ({mart}) partition by range (id);
+             create table analytics.division partition of analytics.divided for values from (0) to (1000);
+             insert into etl.etl_targets (target, key)
+             select 'analytics.' || name, '{{id}}' from unnest('{{parent,child,later,divided,division}}'::text[]) name"
+        ))
+        .await;
+    let query = "select id, name, modified from content.item";
+    let of = |table: &str| draft(table, Mode::Full, query, &format!("analytics.{table}"), 10);
+    for table in ["parent", "child"] {
+        let refused = refusal(&world, &of(table)).await.unwrap_or_default();
+        assert!(refused.contains("shares its rows with another table by inheritance"), "{table}: {refused}");
+    }
+    for table in ["later", "divided", "division"] {
+        assert_eq!(refusal(&world, &of(table)).await, None, "{table}");
+    }
+    let pipeline = world.pipeline(&of("later")).await;
+    world.sql("create table private.payroll (secret text) inherits (analytics.later)").await;
+    world.sql("insert into private.payroll select n, 'n', now(), 's' from generate_series(1001, 1020) n").await;
+    world.start_worker(&[]);
+    let error = world.fails(pipeline).await.error.unwrap();
+    assert!(error.contains("no inherit"), "{error}");
+    assert_eq!(world.number("select count(*) from private.payroll").await, 20);
+}
+
 /// Films whose slug is unique besides their key.
 async fn with_slugs(world: &World) {
     world.sql("create table content.page (id integer primary key, slug text, note text); insert into content.page select n, 'slug ' || n, '*' from generate_series(1, 9) n").await;
@@ -208,6 +243,28 @@ async fn a_unique_value_passes_from_one_row_to_another() {
     let mut letters = merged;
     letters.options.on_row_error = Some(OnRowError::DeadLetter);
     assert_eq!(refusal(&world, &letters).await, None, "a row that is refused is put aside");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_is_unique_in_one_partition_passes_from_one_row_to_another() {
+    let world = World::with_worker().await;
+    world.sql("create table content.page (id integer primary key, slug text, note text); insert into content.page select n, 'slug ' || n, '*' from generate_series(1, 9) n").await;
+    world
+        .sql(
+            "create table analytics.page (id integer primary key, slug text, note text) partition by range (id);
+             create table analytics.page_a partition of analytics.page for values from (0) to (100);
+             create unique index page_a_slug on analytics.page_a (slug);
+             insert into etl.etl_targets (target, key) values ('analytics.page', '{id}')",
+        )
+        .await;
+    let pages = draft("pages", Mode::Full, PAGES, "analytics.page", 2);
+    let pipeline = world.pipeline(&pages).await;
+    world.succeeds(pipeline).await;
+    world.sql("update content.page set slug = case id when 1 then 'slug 9' else 'slug 1' end where id in (1, 9)").await;
+    world.succeeds(pipeline).await;
+    world.assert_same(PAGES, "analytics.page").await;
+    let refused = refusal(&world, &with_strategy(pages, Some(FullStrategy::Merge))).await.unwrap_or_default();
+    assert!(refused.contains("has the unique index `page_a_slug` besides its key"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

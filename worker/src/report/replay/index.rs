@@ -10,7 +10,7 @@ use crate::{
     elasticsearch::{BulkWriter, Document, Stored, fingerprint},
     environment::Environment,
     error::BatchError,
-    report::subject::Subject,
+    report::{emptied, subject::Subject},
     sink::{
         Row,
         elasticsearch::{action, document, overtaken, overtaken_by},
@@ -37,6 +37,7 @@ pub async fn write(
     if !index.is_there().await? {
         return Err(BatchError::fatal(format!("`es:{name}` has no index: run the pipeline, which makes one")));
     }
+    emptied::refuse(tx, &index).await?;
     let fields: Vec<String> = subject.reader.arriving.iter().map(|column| column.name.clone()).collect();
     let action = action(subject.draft().mode, index.options());
     // Refused rows are no reason to end: they were refused before.
@@ -57,7 +58,7 @@ pub async fn write(
     }
     let written = writer.finish().await?;
     if let Some(version) = overtaken_by(&written) {
-        return Err(overtaken(tx, version).await?);
+        return Err(overtaken(tx, name, version).await?);
     }
     let refused: HashMap<String, String> =
         written.rejected.into_iter().map(|row| (row.document.id, row.reason)).collect();

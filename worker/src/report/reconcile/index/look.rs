@@ -85,12 +85,13 @@ impl Comparison<'_> {
             "select distinct on (d.id) d.id, d.key, case when not (source.* is null) then {settled} end as settled,
                     case when not (source.* is null) then {row} end as doc
              from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
-             left join ({query}\n) as source on {key} = d.key
+             left join ({query}\n) as source on {id} collate \"C\" = d.id
              order by d.id{newest}",
             settled = scope.settled(subject),
             row = bounded_row("source", self.env.max_row_bytes),
             query = subject.query(),
-            key = subject.key_texts(),
+            // Not by the key: of one that is a digest the index does not tell it.
+            id = subject.id_of_row(),
             newest = subject.newest_first(),
         );
         let mut parameters = parameters(scope);

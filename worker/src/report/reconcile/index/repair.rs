@@ -16,7 +16,7 @@ use crate::{
     batch::transformed,
     elasticsearch::{Action, BulkWriter, Document, version},
     error::BatchError,
-    report::unfinished,
+    report::{emptied, unfinished},
     sink::elasticsearch::{action, overtaken, overtaken_by},
 };
 
@@ -42,6 +42,7 @@ impl Comparison<'_> {
             let name = &self.name;
             return Err(BatchError::fatal(format!("`es:{name}` has no index: run the pipeline, which makes one")));
         }
+        emptied::refuse(tx, &self.index).await?;
         let id = self.report.pipeline_id;
         let target = self.subject.draft().final_target().0;
         let locked = pipelines::lock_writers(tx, id, target).await?;
@@ -83,7 +84,7 @@ impl Comparison<'_> {
         }
         let (written, removed) = (writer.finish().await?, remover.finish().await?);
         if let Some(version) = overtaken_by(&written).max(overtaken_by(&removed)) {
-            return Err(overtaken(tx, version).await?);
+            return Err(overtaken(tx, &self.name, version).await?);
         }
         if let Some(first) = written.rejected.first() {
             let (rows_rejected, error) = (written.rejected.len(), without_values(&first.reason));
