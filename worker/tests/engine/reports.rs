@@ -143,8 +143,8 @@ async fn a_report_that_kills_every_worker_is_given_up_and_no_run_is() {
     let mut world = World::new().await;
     let pipeline = world.pipeline(&items("items", Mode::Full, 10)).await;
     let report = world.ask(pipeline, &PREVIEW).await;
-    // Not due, so that maintenance finds it and no worker does.
-    world.sql("update apalis.jobs set attempts = max_attempts, run_at = now() + interval '1 hour'").await;
+    // Not due, so that maintenance finds it and no worker does. What is due later than jobs ever are is taken for a step of the clock.
+    world.sql("update apalis.jobs set attempts = max_attempts, run_at = now() + interval '50 seconds'").await;
     world.start_worker(&[]);
     let report = world.reported(report).await;
     assert_eq!(report.status, ReportStatus::Failed);
