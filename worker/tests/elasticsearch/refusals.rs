@@ -13,7 +13,7 @@ use vitrina_shared::domain::{ErrorClass, Mode, PipelineId, Run, RunStatus};
 use crate::{
     films::{FILMS, Films},
     proxy::{Fault, Proxy},
-    support::{Corner, client, eventually_within, items, run},
+    support::{Corner, INSTALLATION, client, eventually_within, items, run},
 };
 
 /// Films in an index, and more to come, by a pipeline that puts refused rows aside.
@@ -107,7 +107,8 @@ async fn what_stands_under_the_name_and_is_not_ours_is_told() {
     let Some(corner) = Corner::new() else { return };
     let (one, two) = (format!("{}-one", corner.name), format!("{}-two", corner.name));
     for index in [&one, &two] {
-        corner.put(reqwest::Method::PUT, index, &json!({"aliases": {&corner.name: {}}})).await;
+        let ours = json!({"_meta": {"vitrina": {"installation": INSTALLATION}}});
+        corner.put(reqwest::Method::PUT, index, &json!({"aliases": {&corner.name: {}}, "mappings": ours})).await;
     }
     let index = corner.index(json!({}));
     let error = index.prepare(run(), &items(), false).await.map(|_| ()).unwrap_err();
