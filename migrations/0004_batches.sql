@@ -11,7 +11,7 @@
 -- A function that a query calls, or a trigger of a mart, may change its session all the same. One that changed a setting which
 -- the statements around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for
 -- the second the services close the connection. A setting can also be changed behind one that lasts until the commit, where
--- nobody sees it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE is never
+-- that check does not see it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE is never
 -- taken for one of Vitrina's or of a lost connection (VT007).
 grant vitrina_query, vitrina_mart to current_user;
 create schema if not exists etl_page;
@@ -287,7 +287,7 @@ end
 $$;
 
 -- A query can change the name of its session. It cannot let go of a lock that lasts as long as the transaction. The lock is
--- tried for and shared: nobody can make others wait by it.
+-- shared and only tried for: no account can make Vitrina wait by it.
 create function etl.mark_session(work uuid) returns boolean
     language sql
     set search_path = pg_catalog, pg_temp

@@ -320,6 +320,20 @@ async fn the_docs_page_needs_nothing_from_elsewhere() {
     }
 }
 
+/// Returns once so many sessions wait for a lock.
+async fn sessions_wait_for_a_lock(api: &Api, count: i64) {
+    eventually("sessions that wait for a lock", async || {
+        let waiting: i64 = sqlx::query_scalar(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+        .fetch_one(api.db.admin())
+        .await
+        .unwrap();
+        (waiting == count).then_some(())
+    })
+    .await;
+}
+
 /// An API with all of its eight connections open, and idle.
 async fn with_open_connections() -> (Api, Proxy) {
     let db = TestDatabase::create().await;
@@ -330,16 +344,7 @@ async fn with_open_connections() -> (Api, Proxy) {
     let mut lock = api.db.admin().begin().await.unwrap();
     sqlx::query("lock table etl.etl_pipelines in access exclusive mode").execute(&mut *lock).await.unwrap();
     let requests: Vec<_> = (0..8).map(|_| tokio::spawn(api.get("/pipelines").send())).collect();
-    eventually("eight requests that wait", async || {
-        let waiting: i64 = sqlx::query_scalar(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        )
-        .fetch_one(api.db.admin())
-        .await
-        .unwrap();
-        (waiting == 8).then_some(())
-    })
-    .await;
+    sessions_wait_for_a_lock(&api, 8).await;
     lock.rollback().await.unwrap();
     for request in requests {
         request.await.unwrap().unwrap();
@@ -380,16 +385,7 @@ async fn a_stream_of_events_goes_on_after_its_connection_fell_silent_while_it_wa
     let mut lock = api.db.admin().begin().await.unwrap();
     sqlx::query("lock table etl.etl_transitions in access exclusive mode").execute(&mut *lock).await.unwrap();
     let mut events = api.events("", Some(0)).await;
-    eventually("a stream that reads", async || {
-        let reading: i64 = sqlx::query_scalar(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-        )
-        .fetch_one(api.db.admin())
-        .await
-        .unwrap();
-        (reading == 1).then_some(())
-    })
-    .await;
+    sessions_wait_for_a_lock(&api, 1).await;
     proxy.freeze();
     lock.rollback().await.unwrap();
     let Ok(genres) = "genres".parse();

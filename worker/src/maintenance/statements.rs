@@ -32,7 +32,7 @@ pub async fn run_once(db: &PgPool, in_hand: &InHand, pause_after: Duration) -> s
     }
     let unwanted: Vec<Uuid> = unwanted.into_iter().map(|(id, _)| id).collect();
     for id in in_hand.note_unwanted(&unwanted) {
-        // Before the job goes back: the sessions of whoever takes it next have the same name. A query can go on after it was
+        // Before the job goes back: the sessions of the worker that takes it next have the same name. A query can go on after it was
         // cancelled; it cannot go on after this, once the server looks.
         let sessions = backends::terminate(&mut connection, &[id]).await?;
         tracing::warn!(id = %id, sessions, "a cancelled statement did not end: its session is ended and its connection given up");

@@ -1,5 +1,5 @@
-//! An index that somebody has emptied is filled by a run, from the first row. Whoever writes a few documents before would hide
-//! from every pipeline of the index that the others are gone.
+//! A run fills an emptied index from the first row. A replay or a repair that writes a few documents before that would hide from
+//! every pipeline of the index that the other documents are gone.
 
 use sqlx::PgConnection;
 use vitrina_shared::store::runs;
