@@ -121,7 +121,7 @@ fn calendar_grain(midnight: DateTime<Utc>) -> TimeDelta {
     let begins = |unit: fn(&NaiveDate) -> bool| days.iter().any(unit);
     let begins_year = |unit: fn(i32) -> bool| days.iter().any(|day| day.ordinal() == 1 && unit(day.year()));
     if begins_year(|year| year.rem_euclid(1000) == 1) {
-        TimeDelta::days(365_250) + hours
+        TimeDelta::days(365_243) + hours
     } else if begins_year(|year| year.rem_euclid(100) == 1) {
         TimeDelta::days(36_525) + hours
     } else if begins_year(|year| year.rem_euclid(10) == 0) {
