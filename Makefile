@@ -63,7 +63,7 @@ lint: ## Check formatting, lints and documentation
 test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL and Elasticsearch
 	@scripts/setup prometheus
 	@$(MAKE) --no-print-directory lint
-	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked
+	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
 	@echo "all tests passed"
 
 .PHONY: deny

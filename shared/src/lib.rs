@@ -13,8 +13,8 @@
 //! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced;
 //! 10. [`rights`]: whether a service may do more than it needs, said at its start.
 //!
-//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start;
-//! [`local_request`] is what it answers without a token.
+//! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start
+//! and know no more of these than the domain; [`local_request`] is what it answers without a token.
 
 pub mod config;
 pub mod configuration;

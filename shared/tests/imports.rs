@@ -150,7 +150,8 @@ fn what_a_process_needs_to_start_does_not_know_what_it_does() {
     let startup = imports.keys().filter(|module| !order.contains(module) && !["lib", "testing"].contains(&&***module));
     for module in startup {
         for (imported, file) in &imports[module] {
-            assert!(!order.contains(imported), "{} imports {imported}", file.display());
+            // Names and types of the domain decide nothing by themselves.
+            assert!(*imported == "domain" || !order.contains(imported), "{} imports {imported}", file.display());
         }
     }
 }
