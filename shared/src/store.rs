@@ -18,6 +18,7 @@ pub mod server;
 pub mod sources;
 pub mod state;
 pub mod swaps;
+pub mod tables;
 pub mod targets;
 pub mod tasks;
 pub mod totals;
@@ -41,7 +42,7 @@ fn interval(duration: Duration) -> PgInterval {
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
 /// them share one wait; this is the smallest one.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await?;
+    sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await?;
     Ok(())
 }
 

@@ -15,9 +15,13 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, SourceColumn, TargetName},
+    domain::{PipelineDraft, Problem, SourceColumn, Target, TargetName},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
-    store::{targets, value_types::ValueType},
+    store::{
+        tables::{self, MartTable},
+        targets,
+        value_types::ValueType,
+    },
 };
 
 pub use creation::plan as plan_mart;
@@ -30,8 +34,28 @@ pub struct Review {
     pub problems: Vec<Problem>,
     /// The reader's query, where it passed the guard.
     pub reader: Option<Reader>,
+    /// What the draft writes, where it is in the whitelist.
+    pub target: Option<FoundTarget>,
     /// Whether the server did not answer in time, so that the same draft may pass later.
     pub timed_out: bool,
+}
+
+/// A target as it was found.
+#[derive(Debug)]
+pub struct FoundTarget {
+    /// Its entry of the whitelist.
+    pub entry: Target,
+    /// What is there.
+    pub place: Place,
+}
+
+/// Where rows go.
+#[derive(Debug)]
+pub enum Place {
+    /// A table of `analytics` of that name.
+    Mart(String, MartTable),
+    /// An index of that name; what is there is asked of Elasticsearch when a run begins.
+    Index(String),
 }
 
 /// A reader's query that passed the guard.
@@ -116,18 +140,19 @@ async fn judge(
     described: Option<Result<Reader, Refusal>>,
 ) -> Result<Review, sqlx::Error> {
     let mut problems = draft.problems();
-    problems.extend(unlisted(connection, draft).await?);
+    let (unlisted, target) = find_target(connection, draft).await?;
+    problems.extend(unlisted);
     let field = written(draft).map_or("source_query", |(_, field)| field);
     let mut reader = match described {
         None => {
-            problems.extend(target::alone(connection, draft).await?);
-            return Ok(Review { problems, reader: None, timed_out: false });
+            problems.extend(target::alone(draft, target.as_ref()));
+            return Ok(Review { problems, reader: None, target, timed_out: false });
         }
         Some(Err(refusal)) => {
             problems.push(Problem::new(field, refusal.to_string()));
-            problems.extend(target::alone(connection, draft).await?);
+            problems.extend(target::alone(draft, target.as_ref()));
             let timed_out = matches!(refusal, Refusal::NotDescribed { .. });
-            return Ok(Review { problems, reader: None, timed_out });
+            return Ok(Review { problems, reader: None, target, timed_out });
         }
         Some(Ok(reader)) => reader,
     };
@@ -138,25 +163,39 @@ async fn judge(
     problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
     problems.extend(query::key_problems(draft, &reader.columns));
     problems.extend(late::problems(connection, draft, &reader, field).await?);
-    problems.extend(target::mismatches(connection, draft, &reader).await?);
-    Ok(Review { problems, reader: Some(reader), timed_out: false })
+    if let Some(target) = &target {
+        problems.extend(target::mismatches(connection, draft, &reader, target).await?);
+    }
+    Ok(Review { problems, reader: Some(reader), target, timed_out: false })
 }
 
-/// Targets that are well written but not in the whitelist.
-async fn unlisted(connection: &mut PgConnection, draft: &PipelineDraft) -> Result<Vec<Problem>, sqlx::Error> {
+/// What the draft writes, as it is found; and its targets that are well written but not in the whitelist.
+async fn find_target(
+    connection: &mut PgConnection,
+    draft: &PipelineDraft,
+) -> Result<(Vec<Problem>, Option<FoundTarget>), sqlx::Error> {
     let mut named = vec![(draft.target_table.as_str(), "target_table")];
     let (last, field) = draft.final_target();
     if last != draft.target_table {
         named.push((last, field));
     }
-    let mut problems = Vec::new();
-    for (target, field) in named {
-        if target.parse::<TargetName>().is_ok() && targets::find(connection, target).await?.is_none() {
-            problems.push(Problem::new(
-                field,
-                format!("target `{target}` is not in the whitelist: an admin adds it with POST /api/v1/targets"),
-            ));
+    named.retain(|(target, _)| target.parse::<TargetName>().is_ok());
+    let names: Vec<_> = named.iter().map(|(target, _)| (*target).to_owned()).collect();
+    let mut entries = targets::find_all(connection, &names).await?;
+    named.retain(|(target, _)| !entries.iter().any(|entry| entry.target == *target));
+    let unlisted = named.into_iter().map(|(target, field)| {
+        let message = format!("target `{target}` is not in the whitelist: an admin adds it with POST /api/v1/targets");
+        Problem::new(field, message)
+    });
+    let unlisted = unlisted.collect();
+    entries.retain(|entry| entry.target == last);
+    let (Some(entry), Ok(name)) = (entries.pop(), last.parse()) else { return Ok((unlisted, None)) };
+    let place = match name {
+        TargetName::Mart(name) => {
+            let table = tables::look(connection, &name, &entry.key).await?;
+            Place::Mart(name, table)
         }
-    }
-    Ok(problems)
+        TargetName::Index(name) => Place::Index(name),
+    };
+    Ok((unlisted, Some(FoundTarget { entry, place })))
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{PipelineDraft, PipelineId, RunId},
-    guard::{Describing, SourceSchemas},
+    guard::{self, Describing, GuardError, SourceSchemas},
 };
 
 use crate::{
@@ -48,6 +48,19 @@ pub struct Connections {
 }
 
 impl Connections {
+    /// Opens what a first run needs and prepares what is asked of every query, before there is a run: where the database is
+    /// far away, it would wait for that.
+    pub async fn warm_up(&self, schemas: &SourceSchemas) {
+        let describe = async {
+            let query = guard::parse("select 1 as id", schemas)?;
+            self.describing.describe(query, (None, None), schemas).await
+        };
+        let (batches, described) = tokio::join!(self.batches.acquire(), describe);
+        if let Some(error) = batches.err().map(GuardError::from).or(described.err()) {
+            tracing::debug!(error = %error, "the first run opens its connections itself");
+        }
+    }
+
     /// Closes those to the database.
     pub async fn close(&self) {
         self.batches.close().await;

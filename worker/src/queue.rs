@@ -13,11 +13,11 @@ use apalis::prelude::{BackendExt, Data, TaskId, WorkerBuilder, WorkerBuilderExt,
 use apalis_postgres::{Config, PostgresStorage};
 use serde_json::Value;
 use sqlx::PgPool;
-use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 use vitrina_shared::jobs::BATCH_QUEUE;
 
-use self::{payload::Payload, wake::Wake};
+use self::payload::Payload;
+pub use self::wake::Wake;
 use crate::{environment::Environment, jobs};
 
 /// How the queue is read.
@@ -33,12 +33,7 @@ const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// Runs jobs until the environment's stop token is cancelled; then no new job is taken and those in hand end.
 /// An error of the database ends it at once.
-pub async fn run(
-    db: &PgPool,
-    env: Arc<Environment>,
-    wakeups: watch::Receiver<u64>,
-    options: &QueueOptions,
-) -> Result<(), WorkerError> {
+pub async fn run(db: &PgPool, env: Arc<Environment>, wakeups: Wake, options: &QueueOptions) -> Result<(), WorkerError> {
     let config = Config::default()
         .queue(BATCH_QUEUE)
         // More than one would wait in a buffer where nobody works on them.
@@ -49,7 +44,7 @@ pub async fn run(
         .persist_results(false)
         .lock_tasks(false);
     let backend: PostgresStorage<Value> = PostgresStorage::new(db).with_config(config);
-    let backend = backend.with_codec(Payload).poll_with_strategy(Wake::new(wakeups)).poll_with_interval(options.poll);
+    let backend = backend.with_codec(Payload).poll_with_strategy(wakeups).poll_with_interval(options.poll);
     let stop = env.stop.clone();
     let worker =
         WorkerBuilder::new(env.name.as_str()).backend(backend).data(env).concurrency(options.concurrency).build(handle);

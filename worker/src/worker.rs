@@ -22,7 +22,7 @@ use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
     maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
-    queue::{self, QueueOptions},
+    queue::{self, QueueOptions, Wake},
 };
 
 /// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
@@ -165,11 +165,14 @@ impl Worker {
         ));
         let options = QueueOptions { concurrency: self.config.concurrency, poll: self.config.poll };
         tokio::spawn(maintenance::run(env.clone(), self.config.heartbeat, self.config.pause));
+        let (warm, schemas) = (connections.clone(), self.schemas.clone());
+        tokio::spawn(async move { warm.warm_up(&schemas).await });
         tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
         let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
         let (queue_pool, watch) =
             database::watched_pool(&few, "vitrina-worker-queue", &[&[FORGETFUL], &QUEUE_LIMITS, &BY_KEY]);
         // A task of its own: whatever wakes this one lets apalis look for jobs.
+        let wakeups = Wake::new(wakeups, watch.clone());
         let mut stuck = AbortOnDropHandle::new(tokio::spawn(stuck(watch)));
         let outcome = tokio::select! {
             ended = queue::run(&queue_pool, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),

@@ -165,7 +165,7 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
 /// A plan that is too long is looked into no further: it would be step by step.
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
-        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, timed_out: false });
+        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, target: None, timed_out: false });
     }
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     Ok(validation::review(&app.db(), &describing, draft, &app.schemas).await?)

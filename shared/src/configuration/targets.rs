@@ -13,7 +13,7 @@ use crate::{
     store::{
         self,
         marts::{self, NewMart},
-        pipelines, targets,
+        pipelines, tables, targets,
     },
     validation,
 };
@@ -122,7 +122,7 @@ async fn lost(
     name: &TargetName,
 ) -> Result<Option<Target>, AllowError> {
     let TargetName::Mart(table) = name else { return Ok(None) };
-    if wanted.create_from.is_none() || !targets::columns(connection, table).await?.is_empty() {
+    if wanted.create_from.is_none() || tables::exists(connection, table).await? {
         return Ok(None);
     }
     Ok(targets::find(connection, wanted.target).await?.filter(|entry| entry.key == wanted.key))
@@ -222,7 +222,7 @@ async fn new_mart(
 ) -> Result<Option<NewMart>, AllowError> {
     let Some(sql) = wanted.create_from else { return Ok(None) };
     if let TargetName::Mart(table) = name
-        && !targets::columns(connection, table).await?.is_empty()
+        && tables::exists(connection, table).await?
     {
         return Ok(None);
     }

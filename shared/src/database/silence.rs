@@ -40,6 +40,8 @@ struct State {
     doubtful_until: Option<Instant>,
     /// Connections in use, and when that number last changed.
     in_use: usize,
+    /// How often one was taken.
+    taken: u64,
     changed_at: Option<Instant>,
 }
 
@@ -124,6 +126,7 @@ impl Silence {
     fn note(&self, change: isize) {
         let mut state = self.lock();
         state.in_use = state.in_use.saturating_add_signed(change);
+        state.taken += u64::from(change > 0);
         state.changed_at = Some(Instant::now());
     }
 
@@ -132,11 +135,16 @@ impl Silence {
     }
 }
 
-/// Tells whether a statement of a pool does not come back.
+/// Tells how a pool is used, and whether a statement of it does not come back.
 #[derive(Debug, Clone)]
 pub struct Watch(Silence);
 
 impl Watch {
+    /// How often a connection was taken until now.
+    pub fn taken(&self) -> u64 {
+        self.0.lock().taken
+    }
+
     /// Whether connections are in use, and for as long as `limit` none was taken or returned.
     pub fn is_stuck(&self, limit: Duration) -> bool {
         let state = self.0.lock();

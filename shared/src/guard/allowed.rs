@@ -4,7 +4,7 @@
 //! name of a relation, a role or a file, or looks at settings, sessions, locks or transactions. Of other schemas those that
 //! the operator has named as sources, as far as they say of themselves that they change nothing.
 
-use sqlx::postgres::types::Oid;
+use serde::Deserialize;
 
 use super::{FunctionName, Refusal, SourceSchemas};
 
@@ -63,7 +63,8 @@ const NOT_FOR_QUERIES: &[&str] = &[
 pub(super) const SAMPLINGS: &[&str] = &["bernoulli", "system"];
 
 /// How a query comes to call a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Use {
     /// By its name, an operator or a cast.
     Call,
@@ -73,17 +74,6 @@ pub(super) enum Use {
     Part,
     /// It is the method of a table sample.
     Sampling,
-}
-
-impl Use {
-    pub(super) fn of(word: &str) -> Self {
-        match word {
-            "order" => Self::Order,
-            "part" => Self::Part,
-            "sampling" => Self::Sampling,
-            _ => Self::Call,
-        }
-    }
 }
 
 /// Who wrote what calls a function.
@@ -96,9 +86,8 @@ pub(super) enum Author {
 }
 
 /// What the server's catalog says of a function.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, Deserialize)]
 pub(super) struct FunctionFacts {
-    pub oid: Oid,
     pub schema: String,
     pub name: String,
     /// `i` immutable, `s` stable, `v` volatile.

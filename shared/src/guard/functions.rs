@@ -11,7 +11,6 @@ use std::fmt;
 
 use sqlparser::tokenizer::Token;
 use sqlx::PgConnection;
-use sqlx::postgres::types::Oid;
 
 use super::allowed::{Author, CATALOG, FunctionFacts, SAMPLINGS, Use};
 use super::text::Lexeme;
@@ -86,55 +85,31 @@ pub async fn check_functions(
     query: &SourceQuery,
     schemas: &SourceSchemas,
 ) -> Result<(), GuardError> {
-    let named = look_up(conn, query).await?;
-    if let Some((function, _)) = named.iter().find(|(function, oids)| oids.is_empty() && function.schema.is_some()) {
-        return Err(Refusal::UnknownFunction { function: function.clone() }.into());
-    }
-    let facts = judged::look_up(conn, named.iter().flat_map(|(_, oids)| oids).map(|oid| oid.0)).await?;
-    for (by, part) in facts.iter().filter(|(by, _)| *by != Use::Call) {
-        part.judge(*by, Author::User, schemas)?;
-    }
-    for (_, oids) in named.iter().filter(|(function, _)| !SAMPLINGS.contains(&function.name.as_str())) {
-        let overloads = facts.iter().filter(|(by, facts)| *by == Use::Call && oids.contains(&facts.oid));
-        check_overloads(overloads.map(|(_, facts)| facts), schemas)?;
+    let calls = query.functions().iter().map(|function| (function.clone(), false));
+    let attributes = query.attributes.iter().map(|name| (FunctionName { schema: None, name: name.clone() }, true));
+    let named: Vec<_> = calls.chain(attributes).collect();
+    for (function, overloads) in judged::overloads(conn, &named).await? {
+        if overloads.is_empty() && function.schema.is_some() {
+            return Err(Refusal::UnknownFunction { function }.into());
+        }
+        for (by, part) in overloads.iter().filter(|(by, _)| *by != Use::Call) {
+            part.judge(*by, Author::User, schemas)?;
+        }
+        if !SAMPLINGS.contains(&function.name.as_str()) {
+            check_overloads(&overloads, schemas)?;
+        }
     }
     Ok(())
 }
 
 /// Refuses a name of which every overload is refused.
-fn check_overloads<'a>(
-    overloads: impl Iterator<Item = &'a FunctionFacts>,
-    schemas: &SourceSchemas,
-) -> Result<(), Refusal> {
+fn check_overloads(overloads: &[(Use, FunctionFacts)], schemas: &SourceSchemas) -> Result<(), Refusal> {
     let mut refusal = None;
-    for overload in overloads {
+    for (_, overload) in overloads.iter().filter(|(by, _)| *by == Use::Call) {
         match overload.judge(Use::Call, Author::User, schemas) {
             Ok(()) => return Ok(()),
             Err(refused) => refusal = Some(refused),
         }
     }
     refusal.map_or(Ok(()), Err)
-}
-
-/// The overloads of each name. An attribute can only be a function of one argument.
-async fn look_up(conn: &mut PgConnection, query: &SourceQuery) -> sqlx::Result<Vec<(FunctionName, Vec<Oid>)>> {
-    let calls = query.functions().iter().map(|function| (function.schema.as_deref(), function.name.as_str(), false));
-    let attributes = query.attributes.iter().map(|name| (None, name.as_str(), true));
-    let all: Vec<_> = calls.chain(attributes).collect();
-    let found: Vec<(Option<String>, String, Vec<Oid>)> = sqlx::query_as(
-        r"
-        select called.schema, called.name, coalesce(array_agg(p.oid) filter (where p.oid is not null), '{}')
-        from unnest($1::text[], $2::text[], $3::boolean[]) as called (schema, name, attribute)
-        left join pg_catalog.pg_namespace n on n.nspname = coalesce(called.schema, 'pg_catalog')
-        left join pg_catalog.pg_proc p on p.pronamespace = n.oid and p.proname = called.name
-            and (not called.attribute or p.pronargs >= 1 and p.pronargs - p.pronargdefaults <= 1)
-        group by called.schema, called.name, called.attribute
-        ",
-    )
-    .bind(all.iter().map(|(schema, ..)| *schema).collect::<Vec<_>>())
-    .bind(all.iter().map(|(_, name, _)| *name).collect::<Vec<_>>())
-    .bind(all.iter().map(|(.., attribute)| *attribute).collect::<Vec<_>>())
-    .fetch_all(conn)
-    .await?;
-    Ok(found.into_iter().map(|(schema, name, oids)| (FunctionName { schema, name }, oids)).collect())
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use sqlx::PgConnection;
 
 use super::allowed::{Author, FunctionFacts, Use};
-use super::{GuardError, Refusal, SourceSchemas};
+use super::{FunctionName, GuardError, Refusal, SourceSchemas};
 use crate::domain::OWN_SCHEMAS;
 
 /// How many views, domains and default arguments a query may lead to.
@@ -66,19 +66,20 @@ async fn check(
     schemas: &SourceSchemas,
     judged: &mut Judged,
 ) -> Result<Vec<String>, GuardError> {
-    if !catalog::knows(conn, mentions).await? {
+    let found = catalog::look_up(conn, mentions, schemas.names()).await?;
+    if !found.complete {
         return Err(Refusal::UnknownNode { part: "an object that was dropped".to_owned() }.into());
     }
     let mut trees = Vec::new();
-    for called in catalog::functions(&mut *conn, mentions).await? {
-        called.facts.judge(Use::of(&called.by), author, schemas)?;
+    for called in found.functions {
+        called.facts.judge(called.by, author, schemas)?;
         judged.unsteady.extend(unsteady(&called.facts));
         trees.extend(called.defaults);
     }
     judged.unsteady.extend(mentions.current.then(|| "the current date or time".to_owned()));
     judged.unsteady.extend((!mentions.samplings.is_empty()).then(|| "tablesample".to_owned()));
     // PostgreSQL 14 and 15 mention the view in its own tree, which is gone.
-    for relation in catalog::relations(&mut *conn, &mentions.relations).await? {
+    for relation in found.relations {
         check_relation(&relation, author, schemas)?;
         if author == Author::User {
             judged.relations.insert(relation.written.clone());
@@ -86,18 +87,17 @@ async fn check(
         trees.extend(relation.view);
     }
     if author == Author::User
-        && let Some(name) = catalog::type_out_of_reach(conn, &mentions.made, schemas).await?
+        && let Some(name) = found.out_of_reach
     {
         return Err(Refusal::ForeignType { name, schemas: schemas.clone() }.into());
     }
-    let types = catalog::types(conn, mentions).await?;
-    if let Some(name) = types.names.into_iter().next() {
+    if let Some(name) = found.names.into_iter().next() {
         return Err(Refusal::ForbiddenType { name }.into());
     }
-    for function in types.own {
+    for function in found.own {
         function.judge(Use::Part, Author::Operator, schemas)?;
     }
-    trees.extend(types.checks);
+    trees.extend(found.checks);
     Ok(trees)
 }
 
@@ -113,15 +113,18 @@ fn unsteady(function: &FunctionFacts) -> Option<String> {
 pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], table: &str) -> Result<(), GuardError> {
     check_types(conn, to, Some(table)).await?;
     check_types(conn, from, None).await?;
-    let mentions = tree::Mentions { types: from.iter().copied().collect(), ..tree::Mentions::default() };
-    let types = catalog::types(conn, &mentions).await?;
     let mut functions = catalog::casts(conn, from, to).await?;
-    functions.extend(types.own);
-    for check in types.checks {
-        let check = tree::read(&check)?;
-        let named: Vec<_> = check.types.iter().chain(&check.made).copied().collect();
-        check_types(conn, &named, None).await?;
-        functions.extend(catalog::functions(conn, &check).await?.into_iter().map(|called| called.facts));
+    if any_added(from) {
+        let mentions = tree::Mentions { types: from.iter().copied().collect(), ..tree::Mentions::default() };
+        let types = catalog::look_up(conn, &mentions, &[]).await?;
+        functions.extend(types.own);
+        for check in types.checks {
+            let check = tree::read(&check)?;
+            let named: Vec<_> = check.types.iter().chain(&check.made).copied().collect();
+            check_types(conn, &named, None).await?;
+            functions
+                .extend(catalog::look_up(conn, &check, &[]).await?.functions.into_iter().map(|called| called.facts));
+        }
     }
     match functions.iter().find(|function| !function.is_the_servers()) {
         Some(function) => Err(Refusal::ForeignValue { function: function.name() }.into()),
@@ -132,20 +135,28 @@ pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], t
 /// Refuses types that their owner can change at any time: a domain gets a check, a composite type a cast. An enumeration has
 /// no code, and the server, its extensions, a superuser, the database's owner and the mart's owner are trusted.
 pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&str>) -> Result<(), GuardError> {
+    if !any_added(types) {
+        return Ok(());
+    }
     match catalog::changeable_type(conn, types, table).await? {
         Some(name) => Err(Refusal::ForeignValueType { name }.into()),
         None => Ok(()),
     }
 }
 
-/// What the catalog says of functions, and of those that aggregates among them are made of.
-pub(super) async fn look_up(
+/// Whether one of these types is not the server's own. Those are made of each other alone.
+fn any_added(types: &[u32]) -> bool {
+    types.iter().any(|oid| *oid >= catalog::FIRST_ADDED)
+}
+
+/// What the catalog says of the functions that each name may mean.
+pub(super) async fn overloads(
     conn: &mut PgConnection,
-    functions: impl IntoIterator<Item = u32>,
-) -> sqlx::Result<Vec<(Use, FunctionFacts)>> {
-    let mentions = tree::Mentions { functions: functions.into_iter().collect(), ..tree::Mentions::default() };
-    let called = catalog::functions(conn, &mentions).await?;
-    Ok(called.into_iter().map(|called| (Use::of(&called.by), called.facts)).collect())
+    named: &[(FunctionName, bool)],
+) -> sqlx::Result<Vec<(FunctionName, Vec<(Use, FunctionFacts)>)>> {
+    let found = catalog::overloads(conn, named).await?;
+    let facts = |called: Vec<catalog::Called>| called.into_iter().map(|called| (called.by, called.facts)).collect();
+    Ok(found.into_iter().map(|(function, called)| (function, facts(called))).collect())
 }
 
 /// A query reads tables and views of the source schemas. What a view of theirs reads is its owner's word, but never the

@@ -1,8 +1,11 @@
 //! What the server's catalog says of types: what a domain, an array or a range is made of in the end, and whether `=` tells
 //! every two values apart that read differently.
 
+use serde::Deserialize;
+
 /// How two values of a column are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Identity {
     /// By `=`: what is equal reads the same.
     Equality,
@@ -12,18 +15,6 @@ pub enum Identity {
     Sign,
     /// By its stored bytes: there is no `=`, or it takes different values for equal (`interval`, `jsonb`, `citext`).
     Image,
-}
-
-impl Identity {
-    /// The identity that a row of [`leaves`] names.
-    pub(super) fn of(word: &str) -> Self {
-        match word {
-            "equality" => Self::Equality,
-            "scale" => Self::Scale,
-            "sign" => Self::Sign,
-            _ => Self::Image,
-        }
-    }
 }
 
 /// What a column's type is made of.

@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{Mode, PipelineDraft, SourceColumn},
-    store::{targets::TargetColumn, value_types::ValueType},
+    store::{tables::TargetColumn, value_types::ValueType},
 };
 
 use super::Reader;

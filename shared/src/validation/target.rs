@@ -6,10 +6,10 @@ use sqlx::PgConnection;
 use crate::{
     domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
     guard::{self, GuardError},
-    store::targets::{self, Storage, TargetColumn},
+    store::tables::{self, MartTable, TargetColumn, UniqueIndex},
 };
 
-use super::{Reader, index, key, plan, query};
+use super::{FoundTarget, Place, Reader, index, key, plan, query};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -18,49 +18,63 @@ pub async fn problems(
     key: &[String],
     options: &Value,
 ) -> Result<Vec<Problem>, sqlx::Error> {
-    let mut problems = key_problems(key);
     let table = match target {
-        TargetName::Mart(table) => table,
-        TargetName::Index(_) => {
-            problems.extend(IndexOptions::parse(options).err().unwrap_or_default());
-            return Ok(problems);
-        }
+        TargetName::Mart(table) => Some(tables::look(connection, table, key).await?),
+        TargetName::Index(_) => None,
     };
-    let columns = targets::columns(connection, table).await?;
+    Ok(own_problems(&target.to_string(), key, options, table.as_ref()))
+}
+
+fn own_problems(target: &str, key: &[String], options: &Value, table: Option<&MartTable>) -> Vec<Problem> {
+    let mut problems = key_problems(key);
+    match table {
+        Some(table) => {
+            let well_written = problems.is_empty();
+            problems.extend(table_problem(table, target, key, well_written));
+        }
+        None => problems.extend(IndexOptions::parse(options).err().unwrap_or_default()),
+    }
+    problems
+}
+
+fn table_problem(table: &MartTable, target: &str, key: &[String], well_written: bool) -> Option<Problem> {
+    let columns = &table.columns;
     if columns.is_empty() {
-        problems
-            .push(Problem::new("target", format!(
-                "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
-            )));
-    } else if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
-        problems.push(Problem::new("key", format!("`{target}` has no column `{unknown}`; it has {}", names(&columns))));
-    } else if problems.is_empty() && !targets::has_unique_key(connection, table, key).await? {
+        let message = format!(
+            "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
+        );
+        return Some(Problem::new("target", message));
+    }
+    if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
+        let message = format!("`{target}` has no column `{unknown}`; it has {}", names(columns));
+        return Some(Problem::new("key", message));
+    }
+    if well_written && !table.has_unique_key {
         let message = format!(
             "`{target}` has no unique index or primary key on exactly ({}), which an upsert needs",
             key.join(", ")
         );
-        problems.push(Problem::new("key", message));
-    } else if !targets::is_writable(connection, table).await? {
+        return Some(Problem::new("key", message));
+    }
+    if !table.is_writable {
         let message = format!(
             "the role vitrina_mart cannot write `{target}`: run `vitrina migrate` again, or \
              grant select, insert, update, delete on {target} to vitrina_mart"
         );
-        problems.push(Problem::new("target", message));
-    } else if let Some(message) = storage_problem(targets::storage(connection, table).await?, target) {
-        problems.push(Problem::new("target", message));
+        return Some(Problem::new("target", message));
     }
-    Ok(problems)
+    storage_problem(table, target).map(|message| Problem::new("target", message))
 }
 
 /// Why rows cannot be entrusted to a table as the server keeps it.
-fn storage_problem(storage: Storage, target: &TargetName) -> Option<String> {
-    if storage.inherits {
+fn storage_problem(table: &MartTable, target: &str) -> Option<String> {
+    if table.inherits {
         Some(format!(
             "`{target}` shares its rows with another table by inheritance: a run that removes rows would remove those of \
              the tables that inherit from it, wherever they are. Take the tables apart with alter table … no inherit …, or \
              use partitions"
         ))
-    } else if storage.unlogged {
+    } else if table.unlogged {
         Some(format!(
             "`{target}` is unlogged: a crash of the server empties it, and no run would notice. \
              Execute alter table {target} set logged"
@@ -91,11 +105,10 @@ pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     reader: &Reader,
+    found: &FoundTarget,
 ) -> Result<Vec<Problem>, sqlx::Error> {
-    let (name, field) = draft.final_target();
-    let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
-        return Ok(Vec::new());
-    };
+    let FoundTarget { entry, place } = found;
+    let (target, field) = draft.final_target();
     let mut problems: Vec<Problem> = entry
         .key
         .iter()
@@ -106,62 +119,58 @@ pub(super) async fn mismatches(
     problems.extend(query::null_keys_problem(draft, reader, &entry.key));
     let (_, query_field) = draft.reader().unwrap_or(("", "source_query"));
     let of_query = |message| Problem::new(query_field, message);
-    if let TargetName::Index(_) = &target {
-        problems.extend(index::mismatches(draft, &entry, reader));
-        problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
-    }
-    if let TargetName::Mart(table) = &target {
-        let own = self::problems(connection, &target, &entry.key, &entry.options).await?;
-        problems.extend(own.into_iter().map(|problem| Problem::new(field, problem.message)));
-        problems.extend(strategy_problem(connection, draft, table, &entry.key, reader).await?);
-        let columns = targets::columns(connection, table).await?;
-        if !columns.is_empty() {
-            let mut messages = key::problems(draft, &entry.key, reader, Some((&columns, name)));
-            messages.extend(column_problems(connection, draft, &target, &reader.arriving, &columns).await?);
-            messages.extend(value_problem(connection, &reader.arriving, &columns, table).await?);
-            problems.extend(messages.into_iter().map(of_query));
+    match place {
+        Place::Mart(name, table) => {
+            problems.extend(alone(draft, Some(found)));
+            problems.extend(strategy_problem(draft, target, &table.other_unique(&reader.arriving_names())));
+            let columns = &table.columns;
+            if !columns.is_empty() {
+                let mut messages = key::problems(draft, &entry.key, reader, Some((columns, target)));
+                messages.extend(column_problems(connection, draft, target, &reader.arriving, columns).await?);
+                messages.extend(value_problem(connection, &reader.arriving, columns, name).await?);
+                problems.extend(messages.into_iter().map(of_query));
+            }
+        }
+        Place::Index(_) => {
+            problems.extend(index::mismatches(draft, entry, reader));
+            problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
         }
     }
     Ok(problems)
 }
 
 /// A page cannot give a value that is unique besides the key to another row while the old one is still there.
-async fn strategy_problem(
-    connection: &mut PgConnection,
-    draft: &PipelineDraft,
-    table: &str,
-    key: &[String],
-    reader: &Reader,
-) -> Result<Option<Problem>, sqlx::Error> {
+fn strategy_problem(draft: &PipelineDraft, target: &str, unique: &[UniqueIndex]) -> Option<Problem> {
     let options = &draft.options;
     if options.full_strategy != Some(FullStrategy::Merge) || options.rejects_allowed().is_some() {
-        return Ok(None);
+        return None;
     }
-    let found = targets::other_unique(connection, table, key, &reader.arriving_names()).await?;
-    Ok(found.first().map(|index| {
+    unique.first().map(|index| {
         let message = format!(
-            "`analytics.{table}` has the unique index `{}` besides its key, and a value may pass from one row to another: such \
+            "`{target}` has the unique index `{}` besides its key, and a value may pass from one row to another: such \
              a mart changes all at once, so leave the option out or choose `swap`",
             index.name
         );
         Problem::new("options.full_strategy", message)
-    }))
+    })
 }
 
-/// What is wrong with the target by itself, where there is no query to compare it with.
-pub(super) async fn alone(connection: &mut PgConnection, draft: &PipelineDraft) -> Result<Vec<Problem>, sqlx::Error> {
-    let (name, field) = draft.final_target();
-    let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(connection, name).await?) else {
-        return Ok(Vec::new());
+/// What is wrong with the target by itself.
+pub(super) fn alone(draft: &PipelineDraft, found: Option<&FoundTarget>) -> Vec<Problem> {
+    let Some(FoundTarget { entry, place }) = found else { return Vec::new() };
+    let (target, field) = draft.final_target();
+    let table = match place {
+        Place::Mart(_, table) => Some(table),
+        Place::Index(_) => None,
     };
-    let own = self::problems(connection, &target, &entry.key, &entry.options).await?;
-    Ok(own.into_iter().map(|problem| Problem::new(field, problem.message)).collect())
+    let own = own_problems(target, &entry.key, &entry.options, table);
+    own.into_iter().map(|problem| Problem::new(field, problem.message)).collect()
 }
 
 async fn column_problems(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
-    target: &TargetName,
+    target: &str,
     source: &[SourceColumn],
     columns: &[TargetColumn],
 ) -> Result<Vec<String>, sqlx::Error> {
@@ -172,12 +181,7 @@ async fn column_problems(
 }
 
 /// Columns of the query that the target lacks or computes itself. The two keys of the walk may be absent.
-fn absent(
-    draft: &PipelineDraft,
-    target: &TargetName,
-    source: &[SourceColumn],
-    columns: &[TargetColumn],
-) -> Vec<String> {
+fn absent(draft: &PipelineDraft, target: &str, source: &[SourceColumn], columns: &[TargetColumn]) -> Vec<String> {
     let only_for_walking = [draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref()];
     source
         .iter()
@@ -193,7 +197,7 @@ fn absent(
 }
 
 /// Columns of the target that need a value which the query does not give.
-fn unfilled(target: &TargetName, source: &[SourceColumn], columns: &[TargetColumn]) -> Vec<String> {
+fn unfilled(target: &str, source: &[SourceColumn], columns: &[TargetColumn]) -> Vec<String> {
     columns
         .iter()
         .filter(|own| own.required && !source.iter().any(|column| column.name == own.name))
@@ -204,14 +208,14 @@ fn unfilled(target: &TargetName, source: &[SourceColumn], columns: &[TargetColum
 /// Columns whose type the server would not assign.
 async fn misfits(
     connection: &mut PgConnection,
-    target: &TargetName,
+    target: &str,
     source: &[SourceColumn],
     columns: &[TargetColumn],
 ) -> Result<Vec<String>, sqlx::Error> {
     let pairs = pairs(source, columns);
     let from: Vec<_> = pairs.iter().map(|(column, _)| column.type_oid).collect();
     let to: Vec<_> = pairs.iter().map(|(_, own)| own.type_oid).collect();
-    let places = targets::unassignable(connection, &from, &to).await?;
+    let places = tables::unassignable(connection, &from, &to).await?;
     Ok(places
         .into_iter()
         .filter_map(|place| pairs.get(place))

@@ -2,7 +2,7 @@
 
 use vitrina_shared::{
     domain::SourceColumn,
-    store::{targets::TargetColumn, value_types::Identity},
+    store::{tables::TargetColumn, value_types::Identity},
 };
 
 use super::pushdown::quote;

@@ -8,16 +8,16 @@ use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
-        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName,
-        clock_key, transform,
+        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, clock_key,
+        transform,
     },
     guard::{Describing, SourceSchemas},
     store::{
         horizon::Writers,
         installation,
-        targets::{self, TargetColumn, UniqueIndex},
+        tables::{TargetColumn, UniqueIndex},
     },
-    validation::{self, Reader},
+    validation::{self, FoundTarget, Place, Reader},
 };
 
 use super::{
@@ -184,18 +184,16 @@ impl Reviewed {
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
             return Err(BatchError::Failed { class, message: list.join("; ") });
         };
-        let (name, _) = inputs.final_target();
-        let entry = targets::find(connection, name).await?;
-        let (Ok(target), Some(entry)) = (name.parse(), entry) else {
+        let Some(FoundTarget { entry, place }) = review.target else {
+            let (name, _) = inputs.final_target();
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
         };
-        let destination = match target {
-            TargetName::Mart(table) => {
-                let columns = targets::columns(connection, &table).await?;
-                let unique = targets::other_unique(connection, &table, &entry.key, &reader.arriving_names()).await?;
-                Destination::Mart { table, columns, unique }
+        let destination = match place {
+            Place::Mart(name, table) => {
+                let unique = table.other_unique(&reader.arriving_names());
+                Destination::Mart { table: name, columns: table.columns, unique }
             }
-            TargetName::Index(name) => {
+            Place::Index(name) => {
                 let options = IndexOptions::parse(&entry.options).map_err(|problems| {
                     let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
                     BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))

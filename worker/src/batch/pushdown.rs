@@ -10,7 +10,7 @@ use vitrina_shared::{
     guard::ParameterTypes,
     store::{
         swaps::Gathering,
-        targets::{TargetColumn, UniqueIndex},
+        tables::{TargetColumn, UniqueIndex},
         value_types::Identity,
     },
     validation::Reader,

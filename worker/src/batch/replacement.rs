@@ -3,7 +3,7 @@
 //! A statement does not see what another part of it removes: a row that was deleted and made anew, under another key and with
 //! a value that is unique besides, would be refused. So removals are statements of their own, in the same transaction.
 
-use vitrina_shared::store::targets::TargetColumn;
+use vitrina_shared::store::tables::TargetColumn;
 
 use super::pushdown::{Page, quote};
 

@@ -1,8 +1,8 @@
 //! Wake-ups that are never lost.
 //!
-//! apalis asks its strategy whenever it may fetch. A notification that arrives while a fetch is under way could be
-//! answered by that fetch, which began too early to see the job. So every wake-up is followed by a second one a moment
-//! later: a fetch that *began after* the notification always happens.
+//! apalis asks its strategy whenever it may fetch. A notification that arrives while a fetch is under way could be answered by
+//! that fetch, which began too early to see the job. So a wake-up stays due until a fetch *began after* it: the queue has
+//! connections of its own, and every fetch takes one.
 
 use std::{
     future::Future,
@@ -16,21 +16,26 @@ use tokio::{
     sync::watch,
     time::{Sleep, sleep},
 };
+use vitrina_shared::database::Watch;
 
-/// When the second look follows.
-const SECOND_LOOK: Duration = Duration::from_millis(10);
+/// How soon apalis is asked again to fetch while a wake-up is due. The database is not asked more often for that.
+const AGAIN: Duration = Duration::from_millis(10);
 
 type Changed = Pin<Box<dyn Future<Output = watch::Receiver<u64>> + Send + Sync>>;
 
-/// Fires on every change of a counter, and once more a moment later.
-pub(super) struct Wake {
+/// Fires on every change of a counter, and until a fetch has begun since.
+pub struct Wake {
     changed: Changed,
-    second_look: Option<Pin<Box<Sleep>>>,
+    connections: Watch,
+    /// How often a connection had been taken when the last wake-up came.
+    due: Option<u64>,
+    again: Option<Pin<Box<Sleep>>>,
 }
 
 impl Wake {
-    pub fn new(wakeups: watch::Receiver<u64>) -> Self {
-        Self { changed: next_change(wakeups), second_look: None }
+    /// `connections` are those of the queue.
+    pub fn new(wakeups: watch::Receiver<u64>, connections: Watch) -> Self {
+        Self { changed: next_change(wakeups), connections, due: None, again: None }
     }
 }
 
@@ -46,18 +51,23 @@ fn next_change(mut wakeups: watch::Receiver<u64>) -> Changed {
 
 impl PollStrategy for Wake {
     fn poll_drive(&mut self, cx: &mut Context<'_>, _snapshot: &PollSnapshot) -> Poll<Option<()>> {
-        let mut fired = false;
         while let Poll::Ready(wakeups) = self.changed.as_mut().poll(cx) {
-            fired = true;
-            self.second_look = Some(Box::pin(sleep(SECOND_LOOK)));
+            self.due = Some(self.connections.taken());
             self.changed = next_change(wakeups);
         }
-        if let Some(timer) = self.second_look.as_mut()
-            && timer.as_mut().poll(cx).is_ready()
-        {
-            self.second_look = None;
-            fired = true;
+        if self.due.is_none() {
+            return Poll::Pending;
         }
-        if fired { Poll::Ready(Some(())) } else { Poll::Pending }
+        let mut again = Box::pin(sleep(AGAIN));
+        // Only for its waker: it has just begun.
+        let _pending = again.as_mut().poll(cx);
+        self.again = Some(again);
+        Poll::Ready(Some(()))
+    }
+
+    fn on_poll(&mut self, _snapshot: &PollSnapshot) {
+        if self.due.is_some_and(|before| self.connections.taken() > before) {
+            (self.due, self.again) = (None, None);
+        }
     }
 }

@@ -7,9 +7,9 @@ use vitrina_shared::{
     guard::ParameterTypes,
     store::{
         installation, pipelines,
-        targets::{self, TargetColumn, UniqueIndex},
+        tables::{self, TargetColumn, UniqueIndex},
     },
-    validation::{self, Reader},
+    validation::{self, FoundTarget, Place, Reader},
 };
 
 use crate::{
@@ -51,19 +51,18 @@ impl Subject {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             return Err(BatchError::fatal(list.join("; ")));
         };
-        let (name, _) = draft.final_target();
-        let mut connection = env.reports.acquire().await?;
-        let (Ok(target), Some(entry)) = (name.parse::<TargetName>(), targets::find(&mut connection, name).await?)
-        else {
+        let Some(FoundTarget { entry, place }) = review.target else {
+            let (name, _) = draft.final_target();
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist")));
         };
-        let (columns, unique) = match &target {
-            TargetName::Mart(table) => {
-                let unique =
-                    targets::other_unique(&mut connection, table, &entry.key, &reader.arriving_names()).await?;
-                (columns(&mut connection, table).await?, unique)
+        let mut connection = env.reports.acquire().await?;
+        let (target, columns, unique) = match place {
+            Place::Mart(name, table) => {
+                let unique = table.other_unique(&reader.arriving_names());
+                let columns = columns(&mut connection, &name, &entry.key).await?;
+                (TargetName::Mart(name), columns, unique)
             }
-            TargetName::Index(_) => (Vec::new(), Vec::new()),
+            Place::Index(name) => (TargetName::Index(name), Vec::new(), Vec::new()),
         };
         let installation = installation::id(&mut connection).await?;
         drop(connection);
@@ -181,10 +180,10 @@ impl Subject {
 }
 
 /// The target's columns, their types with schemas: users' queries run where no schema but the server's own is visible.
-async fn columns(connection: &mut PgConnection, table: &str) -> Result<Vec<TargetColumn>, BatchError> {
+async fn columns(connection: &mut PgConnection, table: &str, key: &[String]) -> Result<Vec<TargetColumn>, BatchError> {
     let mut tx = connection.begin().await?;
     sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
-    let columns = targets::columns(&mut tx, table).await?;
+    let table = tables::look(&mut tx, table, key).await?;
     tx.rollback().await?;
-    Ok(columns)
+    Ok(table.columns)
 }

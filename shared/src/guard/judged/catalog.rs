@@ -1,17 +1,20 @@
 //! What the server's catalog says of the oids in a tree.
 
-use std::collections::BTreeSet;
-
+use serde::Deserialize;
 use sqlx::postgres::types::Oid;
+use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::super::allowed::FunctionFacts;
-use super::super::{QUERY_ROLE, SourceSchemas};
+use super::super::allowed::{FunctionFacts, Use};
+use super::super::{FunctionName, QUERY_ROLE};
 use super::tree::Mentions;
+
+/// The first oid that is not of the server itself.
+pub(super) const FIRST_ADDED: u32 = 16_384;
 
 /// What is asked of a function `p`, for [`FunctionFacts`].
 const FACTS: &str = r"
-    p.oid, (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
+    (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
     p.oid < 16384 as builtin, p.prosecdef as security_definer,
     exists (select from unnest(p.proconfig) as entry where entry !~ '^search_path=') as configured, p.prokind in ('a', 'w') as aggregate,
     p.prolang in (select oid from pg_language where lanname in ('c', 'internal')) as native,
@@ -24,38 +27,87 @@ fn oids<'a>(set: impl IntoIterator<Item = &'a u32>) -> Vec<Oid> {
     set.into_iter().copied().map(Oid).collect()
 }
 
-/// Whether the catalog knows every function, operator and type. What it does not know was dropped meanwhile.
-pub(super) async fn knows(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<bool> {
-    let functions = mentions.functions.iter().chain(&mentions.support).chain(&mentions.samplings);
-    let operators = mentions.operators.iter().chain(&mentions.orders);
-    sqlx::query_scalar(
+/// The rows of a statement as one JSON list.
+fn list(statement: &str) -> String {
+    format!("(select coalesce(json_agg(row_to_json(listed)), '[]') from ({statement}) as listed)")
+}
+
+/// What the catalog says of what a tree mentions.
+#[derive(Debug, Deserialize)]
+pub(super) struct Found {
+    /// Whether it knows every function, operator and type. What it does not know was dropped meanwhile.
+    pub complete: bool,
+    /// Every function that is called.
+    pub functions: Vec<Called>,
+    /// The relations that are read.
+    pub relations: Vec<Relation>,
+    /// A type that is made and that a query has no business with.
+    pub out_of_reach: Option<String>,
+    /// Types that name things, and are made by the query.
+    pub names: Vec<String>,
+    /// The checks of domains, as trees.
+    pub checks: Vec<String>,
+    /// Functions of types that were added to the server, which it calls by itself: `to_json` and `||` look for a cast,
+    /// sorting and grouping for an operator class.
+    pub own: Vec<FunctionFacts>,
+}
+
+/// Looks up all that a tree mentions, in one statement: the database may be far away. `schemas` are those of the sources.
+pub(super) async fn look_up(conn: &mut PgConnection, mentions: &Mentions, schemas: &[String]) -> sqlx::Result<Found> {
+    let used = used("$6::oid[]", "$7::oid[]", "$1::oid[]");
+    let statement = format!(
         r"
-        select not exists (select from unnest($1::oid[]) as o where o not in (select oid from pg_proc))
-           and not exists (select from unnest($2::oid[]) as o where o not in (select oid from pg_operator))
-           and not exists (select from unnest($3::oid[]) as o where o not in (select oid from pg_type))
+        select json_build_object(
+            'complete', not exists (select from unnest($1::oid[] || $4::oid[] || $5::oid[]) as o where o not in (select oid from pg_proc))
+                and not exists (select from unnest($2::oid[] || $3::oid[]) as o where o not in (select oid from pg_operator))
+                and not exists (select from unnest($6::oid[] || $7::oid[]) as o where o not in (select oid from pg_type)),
+            'functions', {},
+            'relations', {},
+            'out_of_reach', ({OUT_OF_REACH}),
+            'names', array({used} select distinct t.typname::text {NAMES_OF_THINGS}),
+            'checks', array({used} select k.conbin::text from used u join pg_constraint k on k.contypid = u.oid and k.contype = 'c'),
+            'own', {}
+        )
         ",
-    )
-    .bind(oids(functions))
-    .bind(oids(operators))
-    .bind(oids(mentions.types.iter().chain(&mentions.made)))
-    .fetch_one(conn)
-    .await
+        list(&functions()),
+        list(RELATIONS),
+        list(&format!("{used}, {}", own_functions())),
+    );
+    let found: Json<Found> = sqlx::query_scalar(AssertSqlSafe(statement))
+        .bind(oids(&mentions.functions))
+        .bind(oids(&mentions.operators))
+        .bind(oids(&mentions.orders))
+        .bind(oids(&mentions.support))
+        .bind(oids(&mentions.samplings))
+        .bind(oids(&mentions.types))
+        .bind(oids(&mentions.made))
+        .bind(oids(&mentions.relations))
+        .bind(QUERY_ROLE)
+        .bind(schemas)
+        .bind(NAMES)
+        .fetch_one(conn)
+        .await?;
+    Ok(found.0)
 }
 
 /// A function with how it comes to be called.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Called {
-    pub by: String,
-    #[sqlx(flatten)]
+    pub by: Use,
+    #[serde(flatten)]
     pub facts: FunctionFacts,
     /// The tree of its default arguments.
     pub defaults: Option<String>,
 }
 
+/// The functions that an aggregate `a` is made of; zero where it has none.
+const PARTS: &str = "array[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn, a.aggmtransfn,
+    a.aggminvtransfn, a.aggmfinalfn]::oid[]";
+
 /// Looks up every function that is called, those behind operators and those that aggregates are made of. The planner may
 /// turn an operator around, or around a `not`.
-pub(super) async fn functions(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<Vec<Called>> {
-    let statement = format!(
+fn functions() -> String {
+    format!(
         r"
         with operator as (
             select o.oprcode as oid, 'call' as by from pg_operator o where o.oid = any ($2)
@@ -78,10 +130,7 @@ pub(super) async fn functions(conn: &mut PgConnection, mentions: &Mentions) -> s
             from called c
             join pg_aggregate a on a.aggfnoid = c.oid
             join pg_proc p on p.oid = c.oid and p.pronamespace <> 'pg_catalog'::regnamespace
-            cross join lateral unnest(array[
-                a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn, a.aggdeserialfn,
-                a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn
-            ]::oid[]) as part
+            cross join lateral unnest({PARTS}) as part
             where part <> 0
         )
         select u.by, {FACTS},
@@ -89,20 +138,55 @@ pub(super) async fn functions(conn: &mut PgConnection, mentions: &Mentions) -> s
         from (select * from called union select * from parts) as u
         join pg_proc p on p.oid = u.oid
         "
+    )
+}
+
+/// The functions that each of these names may mean, and those that aggregates among them are made of. An attribute of an
+/// expression can only be a function of one argument.
+pub(super) async fn overloads(
+    conn: &mut PgConnection,
+    named: &[(FunctionName, bool)],
+) -> sqlx::Result<Vec<(FunctionName, Vec<Called>)>> {
+    let facts = list(&format!(
+        r"
+        with overload as (
+            select p.oid
+            from pg_proc p
+            where p.pronamespace = n.oid and p.proname = called.name
+              and (not called.attribute or p.pronargs >= 1 and p.pronargs - p.pronargdefaults <= 1)
+        )
+        select u.by, {FACTS}, null as defaults
+        from (
+            select oid, 'call' as by from overload
+            union
+            select part, 'part'
+            from overload o
+            join pg_aggregate a on a.aggfnoid = o.oid and n.nspname <> 'pg_catalog'
+            cross join lateral unnest({PARTS}) as part
+        ) as u
+        join pg_proc p on p.oid = u.oid
+        "
+    ));
+    let statement = format!(
+        r"
+        select called.place, {facts}
+        from unnest($1::text[], $2::text[], $3::boolean[]) with ordinality as called (schema, name, attribute, place)
+        left join pg_namespace n on n.nspname = coalesce(called.schema, 'pg_catalog')
+        order by 1
+        "
     );
-    sqlx::query_as(AssertSqlSafe(statement))
-        .bind(oids(&mentions.functions))
-        .bind(oids(&mentions.operators))
-        .bind(oids(&mentions.orders))
-        .bind(oids(&mentions.support))
-        .bind(oids(&mentions.samplings))
+    let found: Vec<(i64, Json<Vec<Called>>)> = sqlx::query_as(AssertSqlSafe(statement))
+        .bind(named.iter().map(|(function, _)| function.schema.as_deref()).collect::<Vec<_>>())
+        .bind(named.iter().map(|(function, _)| function.name.as_str()).collect::<Vec<_>>())
+        .bind(named.iter().map(|(_, attribute)| *attribute).collect::<Vec<_>>())
         .fetch_all(conn)
-        .await
+        .await?;
+    Ok(named.iter().zip(found).map(|((function, _), (_, facts))| (function.clone(), facts.0)).collect())
 }
 
 /// The functions behind casts that somebody has added and an assignment of these types to those would call.
 pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> sqlx::Result<Vec<FunctionFacts>> {
-    let statement = format!(
+    let facts = list(&format!(
         r"
         select distinct {FACTS}
         from unnest($1::oid[], $2::oid[]) as a (source, target)
@@ -110,14 +194,16 @@ pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> 
         join pg_type t on t.oid = a.target
         join pg_cast c on (c.castsource, c.casttarget) in ((s.oid, t.oid), (s.typelem, t.typelem), (s.typbasetype, t.oid),
                                                            (s.oid, t.typbasetype), (s.typbasetype, t.typbasetype))
-        join pg_proc p on p.oid = c.castfunc and p.oid >= 16384
+        join pg_proc p on p.oid = c.castfunc and p.oid >= {FIRST_ADDED}
         "
-    );
-    sqlx::query_as(AssertSqlSafe(statement)).bind(oids(from)).bind(oids(to)).fetch_all(conn).await
+    ));
+    let statement = AssertSqlSafe(format!("select {facts}"));
+    let found: Json<_> = sqlx::query_scalar(statement).bind(oids(from)).bind(oids(to)).fetch_one(conn).await?;
+    Ok(found.0)
 }
 
 /// A relation that is read.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Relation {
     /// As SQL writes it, with its schema.
     pub written: String,
@@ -130,23 +216,15 @@ pub(super) struct Relation {
     pub view: Option<String>,
 }
 
-pub(super) async fn relations(conn: &mut PgConnection, wanted: &BTreeSet<u32>) -> sqlx::Result<Vec<Relation>> {
-    sqlx::query_as(
-        r"
-        select format('%I.%I', n.nspname, c.relname) as written, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
-               has_any_column_privilege($2, c.oid, 'select') as readable, w.ev_action::text as view
-        from pg_class c
-        join pg_namespace n on n.oid = c.relnamespace
-        left join pg_rewrite w on w.ev_class = c.oid and c.relkind = 'v' and w.ev_type = '1'
-        where c.oid = any ($1)
-        order by 2, 3
-        ",
-    )
-    .bind(oids(wanted))
-    .bind(QUERY_ROLE)
-    .fetch_all(conn)
-    .await
-}
+const RELATIONS: &str = r"
+    select format('%I.%I', n.nspname, c.relname) as written, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
+           has_any_column_privilege($9, c.oid, 'select') as readable, w.ev_action::text as view
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    left join pg_rewrite w on w.ev_class = c.oid and c.relkind = 'v' and w.ev_type = '1'
+    where c.oid = any ($8::oid[])
+    order by 2, 3
+";
 
 /// Types whose values name relations, functions, roles and the like: a query has no use for them.
 const NAMES: &[&str] = &[
@@ -165,129 +243,44 @@ const NAMES: &[&str] = &[
     "regtype",
 ];
 
-/// What types bring along.
-#[derive(Debug, Default)]
-pub(super) struct Types {
-    /// Types that name things, and are made by the query.
-    pub names: Vec<String>,
-    /// The checks of domains, as trees.
-    pub checks: Vec<String>,
-    /// Functions of types that somebody has added, which the server calls by itself: `to_json` and `||` look for a cast,
-    /// sorting and grouping for an operator class.
-    pub own: Vec<FunctionFacts>,
+/// `used`: these types, those that are made, those that the called aggregates gather in, and whatever they are made of:
+/// elements, columns, base types.
+fn used(types: &str, made: &str, called: &str) -> String {
+    format!(
+        r"
+        with recursive used as (
+            select t as oid, false as made from unnest({types}) as t
+            union
+            select t, true from unnest({made}) as t
+            union
+            select a.aggtranstype, true from pg_aggregate a where a.aggfnoid = any ({called})
+            union
+            select part.oid, u.made
+            from used u
+            join pg_type t on t.oid = u.oid
+            cross join lateral (
+                select t.typbasetype as oid where t.typtype = 'd'
+                union all select t.typelem where t.typelem <> 0
+                union all select r.rngsubtype from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid)
+                union all
+                select a.atttypid from pg_attribute a
+                where t.typtype = 'c' and a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+            ) as part
+        )
+        "
+    )
 }
 
-/// The types of `$1`, those of `$2`, which are made, those that aggregates of `$3` gather in, and whatever they are made of:
-/// elements, columns, base types.
-const USED: &str = r"
-    with recursive used as (
-        select t as oid, false as made from unnest($1::oid[]) as t
-        union
-        select t, true from unnest($2::oid[]) as t
-        union
-        select a.aggtranstype, true from pg_aggregate a where a.aggfnoid = any ($3)
-        union
-        select part.oid, u.made
-        from used u
-        join pg_type t on t.oid = u.oid
-        cross join lateral (
-            select t.typbasetype as oid where t.typtype = 'd'
-            union all select t.typelem where t.typelem <> 0
-            union all select r.rngsubtype from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid)
-            union all
-            select a.atttypid from pg_attribute a
-            where t.typtype = 'c' and a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
-        ) as part
-    )
+const NAMES_OF_THINGS: &str = r"
+    from used u
+    join pg_type t on t.oid = u.oid
+    where u.made and t.typname = any ($11::text[]) and t.typnamespace = 'pg_catalog'::regnamespace
 ";
 
-/// The first of these types that a query has no business with: it is neither the server's own, nor of a source schema or an
-/// extension, nor that of a column which a source schema has. The rows of the server's own tables are out of reach too.
-pub(super) async fn type_out_of_reach(
-    conn: &mut PgConnection,
-    made: &BTreeSet<u32>,
-    schemas: &SourceSchemas,
-) -> sqlx::Result<Option<String>> {
-    sqlx::query_scalar(
+/// The functions of added types among `used`.
+fn own_functions() -> String {
+    format!(
         r"
-        select format_type(t.oid, null)
-        from pg_type t
-        -- An array is judged by its elements.
-        join pg_type e on e.oid = case when t.typcategory = 'A' and t.typelem <> 0 then t.typelem else t.oid end
-        join pg_namespace n on n.oid = e.typnamespace
-        where t.oid = any ($1)
-          and not case when e.oid < 16384 then e.typtype <> 'c' else
-              n.nspname = any ($2)
-              or exists (select from pg_depend d
-                         where d.classid = 'pg_type'::regclass and d.objid = e.oid and d.deptype = 'e')
-              or exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
-                         join pg_namespace s on s.oid = c.relnamespace
-                         where a.atttypid in (e.oid, e.typarray) and s.nspname = any ($2))
-          end
-        limit 1
-        ",
-    )
-    .bind(oids(made))
-    .bind(schemas.names())
-    .fetch_optional(conn)
-    .await
-}
-
-/// The first of these types, or of those that they are made of, whose owner is not trusted and could change what it does.
-pub(super) async fn changeable_type(
-    conn: &mut PgConnection,
-    types: &[u32],
-    table: Option<&str>,
-) -> sqlx::Result<Option<String>> {
-    let none: Vec<Oid> = Vec::new();
-    let statement = format!(
-        r"
-        {USED}
-        select format_type(t.oid, null)
-        from used u
-        join pg_type t on t.oid = u.oid
-        where t.oid >= 16384 and t.typtype <> 'e' and not (t.typcategory = 'A' and t.typelem <> 0)
-          and not exists (select from pg_depend d
-                          where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e')
-          and not exists (select from pg_roles r where r.oid = t.typowner and r.rolsuper)
-          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = t.typowner)
-          and not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                          where n.nspname = 'analytics' and c.relname = $4 and c.relowner = t.typowner)
-        limit 1
-        "
-    );
-    sqlx::query_scalar(AssertSqlSafe(statement))
-        .bind(oids(types))
-        .bind(&none)
-        .bind(&none)
-        .bind(table)
-        .fetch_optional(conn)
-        .await
-}
-
-pub(super) async fn types(conn: &mut PgConnection, mentions: &Mentions) -> sqlx::Result<Types> {
-    let (used, made, called) = (oids(&mentions.types), oids(&mentions.made), oids(&mentions.functions));
-    let statement = format!(
-        r"
-        {USED}
-        select case when u.made and t.typname = any ($4) and t.typnamespace = 'pg_catalog'::regnamespace
-                    then t.typname::text end,
-               k.conbin::text
-        from used u
-        join pg_type t on t.oid = u.oid
-        left join pg_constraint k on k.contypid = t.oid and k.contype = 'c'
-        "
-    );
-    let found: Vec<(Option<String>, Option<String>)> = sqlx::query_as(AssertSqlSafe(statement))
-        .bind(&used)
-        .bind(&made)
-        .bind(&called)
-        .bind(NAMES)
-        .fetch_all(&mut *conn)
-        .await?;
-    let statement = format!(
-        r"
-        {USED},
         added as (
             select u.oid from used u join pg_type t on t.oid = u.oid and t.typnamespace <> 'pg_catalog'::regnamespace
         )
@@ -307,12 +300,51 @@ pub(super) async fn types(conn: &mut PgConnection, mentions: &Mentions) -> sqlx:
         ) as own
         join pg_proc p on p.oid = own.oid
         "
+    )
+}
+
+/// The first of the made types that a query has no business with: it is neither the server's own, nor of a source schema or
+/// an extension, nor that of a column which a source schema has. The rows of the server's own tables are out of reach too.
+const OUT_OF_REACH: &str = r"
+    select format_type(t.oid, null)
+    from pg_type t
+    -- An array is judged by its elements.
+    join pg_type e on e.oid = case when t.typcategory = 'A' and t.typelem <> 0 then t.typelem else t.oid end
+    join pg_namespace n on n.oid = e.typnamespace
+    where t.oid = any ($7::oid[])
+      and not case when e.oid < 16384 then e.typtype <> 'c' else
+          n.nspname = any ($10::text[])
+          or exists (select from pg_depend d
+                     where d.classid = 'pg_type'::regclass and d.objid = e.oid and d.deptype = 'e')
+          or exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
+                     join pg_namespace s on s.oid = c.relnamespace
+                     where a.atttypid in (e.oid, e.typarray) and s.nspname = any ($10::text[]))
+      end
+    limit 1
+";
+
+/// The first of these types, or of those that they are made of, whose owner is not trusted and could change what it does.
+pub(super) async fn changeable_type(
+    conn: &mut PgConnection,
+    types: &[u32],
+    table: Option<&str>,
+) -> sqlx::Result<Option<String>> {
+    let statement = format!(
+        r"
+        {}
+        select format_type(t.oid, null)
+        from used u
+        join pg_type t on t.oid = u.oid
+        where t.oid >= 16384 and t.typtype <> 'e' and not (t.typcategory = 'A' and t.typelem <> 0)
+          and not exists (select from pg_depend d
+                          where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e')
+          and not exists (select from pg_roles r where r.oid = t.typowner and r.rolsuper)
+          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = t.typowner)
+          and not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                          where n.nspname = 'analytics' and c.relname = $2 and c.relowner = t.typowner)
+        limit 1
+        ",
+        used("$1::oid[]", "'{}'::oid[]", "'{}'::oid[]"),
     );
-    let own = sqlx::query_as(AssertSqlSafe(statement)).bind(&used).bind(&made).bind(&called).fetch_all(conn).await?;
-    let mut types = Types { own, ..Types::default() };
-    for (name, check) in found {
-        types.names.extend(name);
-        types.checks.extend(check);
-    }
-    Ok(types)
+    sqlx::query_scalar(AssertSqlSafe(statement)).bind(oids(types)).bind(table).fetch_optional(conn).await
 }

@@ -2,7 +2,7 @@
 
 use vitrina_shared::{
     domain::TargetName,
-    store::{targets::TargetColumn, value_types::Identity},
+    store::{tables::TargetColumn, value_types::Identity},
 };
 
 use crate::{

@@ -4,7 +4,7 @@
 
 use vitrina_shared::{
     domain::{Mode, SourceColumn, report::Depth},
-    store::{targets::TargetColumn, value_types::Identity},
+    store::{tables::TargetColumn, value_types::Identity},
 };
 
 use crate::{

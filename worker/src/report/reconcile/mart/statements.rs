@@ -7,7 +7,7 @@
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    store::{targets::TargetColumn, value_types::Identity},
+    store::{tables::TargetColumn, value_types::Identity},
 };
 
 use super::sides::Sides;

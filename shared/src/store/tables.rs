@@ -1,0 +1,210 @@
+//! What the server says of a mart's table.
+
+use serde::Deserialize;
+use sqlx::{AssertSqlSafe, PgConnection, types::Json};
+
+use super::value_types::{self, Identity};
+
+/// A table of `analytics`, as it was found.
+#[derive(Debug, Deserialize)]
+pub struct MartTable {
+    /// Its columns; none if there is no such table.
+    pub columns: Vec<TargetColumn>,
+    /// Whether exactly the key's columns are unique in it, so that an upsert can name them.
+    pub has_unique_key: bool,
+    /// Whether pages may be written to it under the role that writes marts.
+    pub is_writable: bool,
+    /// Whether rows of it, or of one of its partitions, are gone after a crash of the server.
+    pub unlogged: bool,
+    /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
+    pub inherits: bool,
+    /// Every unique index and exclusion constraint that a row with a key of its own can violate, those of single partitions
+    /// included. Those that are checked at the end of a transaction do not count.
+    unique: Vec<UniqueIndex>,
+}
+
+impl MartTable {
+    /// What is unique besides the key among the columns that are written.
+    pub fn other_unique(&self, written: &[&str]) -> Vec<UniqueIndex> {
+        let is_written = |index: &&UniqueIndex| index.columns.iter().any(|name| written.contains(&name.as_str()));
+        self.unique.iter().filter(is_written).cloned().collect()
+    }
+}
+
+/// A column of a mart's table.
+#[derive(Debug, Deserialize)]
+pub struct TargetColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type as SQL spells it.
+    pub type_name: String,
+    /// Its type.
+    pub type_oid: u32,
+    /// The type behind a domain, with its length; `record` for a composite.
+    pub plain_type: String,
+    /// How two of its values are told apart.
+    pub identity: Identity,
+    /// Whether texts are equal only where they are the same; true for types without a collation.
+    pub deterministic: bool,
+    /// Whether it refuses NULL and has nothing to put there by itself.
+    pub required: bool,
+    /// Whether it is computed and cannot be written.
+    pub generated: bool,
+}
+
+/// A unique index, or an exclusion constraint.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct UniqueIndex {
+    /// Its name.
+    pub name: String,
+    /// The columns that it looks at.
+    pub columns: Vec<String>,
+}
+
+/// Whether one unique index of the table `own` is about exactly the columns `$2`.
+const HAS_UNIQUE_KEY: &str = r"
+    select
+    from pg_index i
+    join own o on o.oid = i.indrelid and o.itself
+    where i.indisunique and i.indimmediate and i.indisvalid
+      and i.indpred is null and i.indexprs is null
+      -- An index of its own collation may take other values for equal than the column does.
+      and not exists (
+          select
+          from unnest(i.indkey[0:i.indnkeyatts - 1], i.indcollation[0:i.indnkeyatts - 1]) as k (attribute, collated_by)
+          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attribute
+          where a.attcollation <> k.collated_by
+      )
+      and (
+          select array_agg(a.attname::text order by a.attname::text)
+          from unnest(i.indkey[0:i.indnkeyatts - 1]) k
+          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k
+      ) = (select array_agg(k order by k) from unnest($2::text[]) k)
+";
+
+/// What is unique in the tables `own` besides the columns `$2`.
+const OTHER_UNIQUE: &str = r"
+    select min(found.name) as name, found.columns
+    from own o
+    join pg_index i on i.indrelid = o.oid
+    left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+    cross join lateral (
+        select (select x.relname::text from pg_class x where x.oid = i.indexrelid) as name,
+               array(
+                   select a.attname::text
+                   from pg_attribute a
+                   where a.attrelid = i.indrelid and a.attnum > 0 and not a.attisdropped
+                     -- An expression or a condition may look at any column.
+                     and (a.attnum = any (i.indkey[0:i.indnkeyatts - 1]) or i.indexprs is not null or i.indpred is not null)
+                   order by a.attnum
+               ) as columns
+    ) as found
+    where (i.indisunique or i.indisexclusion) and i.indisvalid and not coalesce(k.condeferred, false)
+      and (i.indisexclusion or i.indexprs is not null or i.indpred is not null or not $2::text[] <@ found.columns)
+    group by found.columns
+    order by 1
+";
+
+/// Looks at `analytics.<table>`, whose rows have this key. One statement: the database may be far away.
+pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) -> sqlx::Result<MartTable> {
+    let leaves = value_types::leaves(
+        "select a.attnum as place, a.atttypid as type, a.atttypmod as modifier, a.attcollation as collated_by
+         from own o join pg_attribute a on a.attrelid = o.oid
+         where o.itself and a.attnum > 0 and not a.attisdropped",
+    );
+    let statement = format!(
+        r"
+        with recursive own as (
+            select c.oid, c.relpersistence, c.relispartition, true as itself
+            from pg_class c
+            join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'analytics' and c.relname = $1 and c.relkind in ('r', 'p')
+            union all
+            select c.oid, c.relpersistence, c.relispartition, false
+            from own o
+            join pg_inherits i on i.inhparent = o.oid
+            join pg_class c on c.oid = i.inhrelid
+        ),
+        {leaves},
+        columns as (
+            select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type_name, a.atttypid::bigint as type_oid,
+                   l.plain as plain_type, l.identity, l.deterministic,
+                   a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
+                   a.attgenerated <> '' or a.attidentity = 'a' as generated
+            from own o
+            join pg_attribute a on a.attrelid = o.oid
+            join leaf l on l.place = a.attnum
+            where o.itself and a.attnum > 0
+            order by a.attnum
+        )
+        select json_build_object(
+            'columns', (select coalesce(json_agg(row_to_json(c)), '[]') from columns c),
+            'has_unique_key', exists ({HAS_UNIQUE_KEY}),
+            'is_writable', exists (
+                select from own o
+                where o.itself
+                  and has_table_privilege('vitrina_mart', o.oid, 'select') and has_table_privilege('vitrina_mart', o.oid, 'insert')
+                  and has_table_privilege('vitrina_mart', o.oid, 'update') and has_table_privilege('vitrina_mart', o.oid, 'delete')
+            ),
+            'unlogged', exists (select from own where relpersistence <> 'p'),
+            'inherits', exists (select from own where not itself and not relispartition)
+                or exists (select from own o join pg_inherits i on i.inhrelid = o.oid where o.itself and not o.relispartition),
+            'unique', (select coalesce(json_agg(row_to_json(u)), '[]') from ({OTHER_UNIQUE}) as u)
+        )
+        "
+    );
+    let mart: Json<MartTable> =
+        sqlx::query_scalar(AssertSqlSafe(statement)).bind(table).bind(key).fetch_one(connection).await?;
+    Ok(mart.0)
+}
+
+/// Whether there is a table `analytics.<table>`.
+pub async fn exists(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
+    Ok(!look(connection, table, &[]).await?.columns.is_empty())
+}
+
+/// Which of these assignments the server would refuse, as places in the lists: `source[i]` into `target[i]`.
+pub async fn unassignable(connection: &mut PgConnection, source: &[u32], target: &[u32]) -> sqlx::Result<Vec<usize>> {
+    let source: Vec<i64> = source.iter().map(|oid| i64::from(*oid)).collect();
+    let target: Vec<i64> = target.iter().map(|oid| i64::from(*oid)).collect();
+    let places = sqlx::query_scalar!(
+        r#"
+        with recursive pair as (
+            select place, s::oid as source, t::oid as target
+            from unnest($1::bigint[], $2::bigint[]) with ordinality as p (s, t, place)
+        ),
+        -- A domain is assigned like its base type, an array like its elements.
+        base as (
+            select place, source, target from pair
+            union
+            select b.place,
+                   case when s.typtype = 'd' then s.typbasetype
+                        when s.typcategory = 'A' and t.typcategory = 'A' then s.typelem else b.source end,
+                   case when t.typtype = 'd' then t.typbasetype
+                        when s.typcategory = 'A' and t.typcategory = 'A' then t.typelem else b.target end
+            from base b
+            join pg_type s on s.oid = b.source
+            join pg_type t on t.oid = b.target
+        )
+        select distinct b.place as "place!"
+        from base b
+        where not exists (
+            select
+            from base c
+            join pg_type t on t.oid = c.target
+            where c.place = b.place
+              and (c.source = c.target
+                   or t.typcategory = 'S'
+                   or c.source = 'unknown'::regtype
+                   or exists (select from pg_cast k
+                              where k.castsource = c.source and k.casttarget = c.target and k.castcontext in ('i', 'a')))
+        )
+        order by 1
+        "#,
+        &source,
+        &target,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(places.into_iter().filter_map(|place| usize::try_from(place - 1).ok()).collect())
+}
