@@ -104,15 +104,35 @@ sqlx-prepare: ## Write .sqlx anew after a query or a migration has changed
 	scripts/with-postgres $(MAKE) --no-print-directory sqlx-cache
 
 # The migrations are applied without our program, which does not build while a query is missing from .sqlx; grants are
-# left out, since the shape of a query does not depend on them.
-.PHONY: sqlx-cache
-sqlx-cache:
-	for migration in "$(APALIS_MIGRATIONS)"/*.sql migrations/*.sql; do \
+# left out, since neither the shape of a query nor the schema depends on them.
+FUNCTIONS = $$(sed -n 's|^    "\(etl[a-z_]*\.[a-z_]*\)",$$|migrations/functions/\1.sql|p' shared/src/migrate/functions.rs)
+
+.PHONY: psql-migrate
+psql-migrate:
+	for file in "$(APALIS_MIGRATIONS)"/*.sql migrations/0*.sql $(FUNCTIONS); do \
 		PGOPTIONS='-c client_min_messages=warning' psql --no-psqlrc --quiet --single-transaction --set ON_ERROR_STOP=1 \
-			--file "$$migration" "$$VITRINA_TEST_DATABASE_URL" >/dev/null; \
+			--file "$$file" "$$VITRINA_TEST_DATABASE_URL" >/dev/null; \
 	done
+
+.PHONY: sqlx-cache
+sqlx-cache: psql-migrate
 	rm -rf target/sqlx-cache && mkdir -p target/sqlx-cache
 	find shared api worker cli -name '*.rs' -exec touch {} +
 	env -u DATABASE_URL SQLX_OFFLINE=false SQLX_OFFLINE_DIR="$$PWD/target/sqlx-cache" \
 		VITRINA_SQLX_URL="$$VITRINA_TEST_DATABASE_URL" cargo check --workspace --all-targets --locked
 	rm -rf .sqlx && mv target/sqlx-cache .sqlx
+
+.PHONY: schema
+schema: ## Write migrations/schema.sql and migrations/checksums anew after a migration or a function has changed
+	scripts/with-postgres $(MAKE) --no-print-directory schema-files
+
+# A migration that has its line is never edited; a change of a function adds a line.
+.PHONY: schema-files
+schema-files: psql-migrate
+	for file in migrations/0*.sql; do \
+		grep -q "^$$(basename "$$file") " migrations/checksums || \
+			echo "$$(basename "$$file") $$(sha256sum <"$$file" | cut -d ' ' -f 1)" >>migrations/checksums; \
+	done
+	functions="functions $$(LC_ALL=C; cat migrations/functions/*.sql | sha256sum | cut -d ' ' -f 1)"; \
+		[ "$$(grep '^functions ' migrations/checksums | tail -n 1)" = "$$functions" ] || echo "$$functions" >>migrations/checksums
+	scripts/schema "$$VITRINA_TEST_DATABASE_URL" >migrations/schema.sql

@@ -1,4 +1,4 @@
-//! The demo's online cinema: creates its tables and fills them with films and ratings, as many as asked for.
+//! The demo's online cinema: creates its tables and marts, and fills the tables with films and ratings, as many as asked for.
 //!
 //! The server makes the rows itself, a range of numbers per statement, and everything about row number n follows from
 //! n: the same size gives the same cinema, and a second run adds what is missing and touches nothing else. The SQL is in
@@ -16,6 +16,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgPool};
 const SCHEMA: &str = include_str!("../../demo/cinema.sql");
 const BEFORE_FIRST_FILL: &str = include_str!("../../demo/cinema/before_first_fill.sql");
 const AFTER_FILL: &str = include_str!("../../demo/cinema/after_fill.sql");
+const MARTS: &str = include_str!("../../demo/marts.sql");
 
 /// A connection's settings: one generator at a time, room to sort, and no time lost on compiling, syncing and notices.
 const SETTINGS: &str = "
@@ -115,7 +116,8 @@ impl CinemaSummary {
     }
 }
 
-/// Creates the cinema's tables where they are missing, and adds what they lack of the size.
+/// Creates the cinema's tables and marts where they are missing, and adds what the tables lack of the size. The database is
+/// migrated.
 pub async fn generate(
     pool: &PgPool,
     size: CinemaSize,
@@ -138,6 +140,7 @@ pub async fn generate(
     }
     sqlx::raw_sql(SCHEMA).execute(&mut connection).await?;
     sqlx::raw_sql(AFTER_FILL).execute(&mut connection).await?;
+    sqlx::raw_sql(MARTS).execute(&mut connection).await?;
     connection.close().await?;
     Ok(CinemaSummary { added, took: started.elapsed() })
 }

@@ -63,14 +63,33 @@ begin
 end
 $$;
 
--- The services look at the marts' definitions; their rows are read and written by vitrina_mart alone.
+-- The services look at the marts' definitions; their rows are read and written by vitrina_mart alone. It also makes tables: marts
+-- from the columns of a query, and those in which runs with full_strategy `swap` gather their rows.
 grant usage on schema analytics to vitrina_mart, vitrina_app;
+grant create on schema analytics to vitrina_mart;
+grant usage, create on schema etl_swap to vitrina_mart;
 grant select, insert, update, delete on all tables in schema analytics to vitrina_mart;
 alter default privileges in schema analytics grant select, insert, update, delete on tables to vitrina_mart;
 
--- Each function is for those who call it. The owner of one is the role that it executes under, so that right is taken
--- from owners too: what executes under a role cannot call further functions with its rights.
-revoke execute on all functions in schema etl, etl_page from public, vitrina_query, vitrina_mart;
+-- Each function is for those who call it, and for nobody else. The owner of one is the role that it executes under, so the right
+-- is taken from owners too: what executes under a role cannot call further functions with its rights.
+do $$
+declare
+    given record;
+begin
+    for given in
+        select p.oid::regprocedure as signature, string_agg(distinct coalesce(quote_ident(r.rolname), 'public'), ', ') as names
+        from pg_proc p
+        cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
+        left join pg_roles r on r.oid = a.grantee
+        where p.pronamespace::regnamespace::text in ('etl', 'etl_mart', 'etl_page', 'etl_query')
+          and (a.grantee <> p.proowner or r.rolname in ('vitrina_query', 'vitrina_mart'))
+        group by p.oid
+    loop
+        execute format('revoke all on function %s from %s', given.signature, given.names);
+    end loop;
+end
+$$;
 grant execute on all functions in schema etl to vitrina_app;
 -- A trigger fires without that right. With it, an account could attach the function to a table of its own.
 do $$
@@ -78,21 +97,25 @@ declare
     fired record;
 begin
     for fired in select p.oid::regprocedure as signature from pg_proc p
-        where p.pronamespace in ('etl'::regnamespace, 'etl_page'::regnamespace) and p.prorettype = 'trigger'::regtype
+        where p.pronamespace = 'etl'::regnamespace and p.prorettype = 'trigger'::regtype
     loop
         execute format('revoke execute on function %s from vitrina_app', fired.signature);
     end loop;
 end
 $$;
-grant execute on function
-    etl_page.read, etl_page.describe, etl_page.estimate, etl_page.run, etl_page.create_gathering, etl_page.drop_gathering,
-    etl_page.mart_ddl, etl_page.create_mart
-    to vitrina_app;
+grant execute on all functions in schema etl_query to vitrina_query, vitrina_mart;
+grant execute on function etl_page.read, etl_page.describe, etl_page.estimate, etl_page.mart_ddl to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
-revoke execute on all functions in schema etl_query from public;
+grant execute on all functions in schema etl_mart to vitrina_app;
+
+-- An owner of functions cannot name them, and so neither change them nor give them away: vitrina_query owns those that execute
+-- queries (etl_page), vitrina_mart those that write marts (etl_mart).
 grant usage on schema etl_query to vitrina_query, vitrina_mart;
-grant execute on all functions in schema etl_query to vitrina_mart;
 grant usage on schema etl_page to vitrina_app, vitrina_mart;
+grant usage on schema etl_mart to vitrina_app;
+revoke all on schema etl, etl_page, etl_mart from vitrina_query;
+revoke all on schema etl, etl_mart from vitrina_mart;
+revoke create on schema etl_query, etl_page from public, vitrina_query, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;
 grant select, insert, update, delete on all tables in schema etl to vitrina_app;
@@ -101,7 +124,7 @@ grant select, update on sequence etl.etl_write_numbers to vitrina_app;
 revoke insert, update, delete on etl.etl_installation from vitrina_app;
 -- The log is append-only for the services too, and what was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
-revoke insert, update, delete on etl._sqlx_migrations, etl.other_sessions, etl.other_transactions from vitrina_app;
+revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
 
 grant usage on schema apalis to vitrina_app;

@@ -35,4 +35,4 @@ pub use target::{Target, TargetName};
 pub use task_plan::{Task, TaskPlan};
 
 /// The schemas of Vitrina's own tables and functions.
-pub const OWN_SCHEMAS: [&str; 5] = ["etl", "etl_page", "etl_query", "etl_swap", "apalis"];
+pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];

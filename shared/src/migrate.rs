@@ -1,4 +1,6 @@
-//! Brings a database to the version this program needs.
+//! Brings a database to the version this program needs: tables by numbered migrations, functions by their files, then rights.
+
+pub mod functions;
 
 use apalis_postgres::PostgresStorage;
 use sqlx::{
@@ -26,12 +28,12 @@ const HSTORE_ELSEWHERE: &str =
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// A newer program has migrated it.
+    /// A newer program has migrated it, to this.
     #[error(
-        "the database was migrated by a newer Vitrina (to version {0}), which this one would not understand: \
+        "the database was migrated by a newer Vitrina (to {0}), which this one would not understand: \
          use that one, or another database"
     )]
-    Newer(i64),
+    Newer(String),
     /// A migration failed.
     #[error("the migrations could not be applied: {0}")]
     Migrate(sqlx::migrate::MigrateError),
@@ -54,7 +56,7 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
         use sqlx::migrate::MigrateError::{Execute, ExecuteMigration, VersionMissing};
 
         if let VersionMissing(version) = error {
-            return Self::Newer(version);
+            return Self::Newer(format!("version {version}"));
         }
         if let Execute(refused) | ExecuteMigration(refused, _) = &error
             && is_denied(refused)
@@ -78,7 +80,7 @@ fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
 }
 
-/// Applies our migrations, the queue's and the grants. Repeating it, or two processes at once, is harmless.
+/// Applies our migrations, the queue's, our functions and the grants. Repeating it, or two processes at once, is harmless.
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
@@ -95,11 +97,17 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     MIGRATOR.run(db).await?;
     set_up_queue(db).await?;
     let mut tx = db.begin().await?;
+    let found: i64 =
+        sqlx::query_scalar("select coalesce(max(revision), 0) from etl.etl_functions").fetch_one(&mut *tx).await?;
+    if found > functions::revision() {
+        return Err(MigrateError::Newer(format!("functions {found}")));
+    }
     sqlx::query("select set_config('vitrina.source_schemas', $1, true)")
         .bind(source_schemas.join(","))
         .execute(&mut *tx)
         .await?;
     sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;
+    functions::apply(&mut tx, functions::FUNCTIONS, functions::revision()).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(())
@@ -127,29 +135,35 @@ async fn set_up_queue(db: &PgPool) -> Result<(), MigrateError> {
 }
 
 /// How a database stands beside this program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// Migrations of ours that it has.
     pub applied: usize,
-    /// Migrations of ours that it lacks.
+    /// Migrations of ours that it lacks. Functions that are older than ours count as one.
     pub missing: usize,
-    /// The newest migration that it has and we do not know: a newer program made it.
-    pub newer: Option<i64>,
+    /// What it has and we do not know: a newer program made it.
+    pub newer: Option<String>,
 }
 
-/// Compares the migrations that the database has with ours.
+/// Compares the migrations and functions that the database has with ours.
 pub async fn standing(connection: &mut PgConnection) -> Result<Standing, sqlx::Error> {
-    let found: Vec<i64> = match sqlx::query_scalar("select version from etl._sqlx_migrations where success")
-        .fetch_all(connection)
-        .await
-    {
-        Ok(versions) => versions,
+    let question = "select version, (select coalesce(max(revision), 0) from etl.etl_functions)
+                    from etl._sqlx_migrations where success";
+    let found: Vec<(i64, i64)> = match sqlx::query_as(question).fetch_all(connection).await {
+        Ok(found) => found,
         Err(sqlx::Error::Database(error)) if matches!(error.code().as_deref(), Some("42P01" | "3F000")) => Vec::new(),
         Err(error) => return Err(error),
     };
-    let missing = MIGRATOR.iter().filter(|migration| !found.contains(&migration.version)).count();
-    let newer = found.into_iter().filter(|version| !MIGRATOR.version_exists(*version)).max();
-    Ok(Standing { applied: MIGRATOR.iter().count() - missing, missing, newer })
+    let has = |version: i64| found.iter().any(|(found, _)| *found == version);
+    let missing = MIGRATOR.iter().filter(|migration| !has(migration.version)).count();
+    let revision = found.first().map_or(0, |(_, revision)| *revision);
+    let newest = found.iter().map(|(version, _)| *version).filter(|version| !MIGRATOR.version_exists(*version)).max();
+    let newer_functions = (revision > functions::revision()).then(|| format!("functions {revision}"));
+    Ok(Standing {
+        applied: MIGRATOR.iter().count() - missing,
+        missing: missing + usize::from(revision < functions::revision()),
+        newer: newest.map(|version| format!("version {version}")).or(newer_functions),
+    })
 }
 
 /// How many migrations this program has that the database lacks.

@@ -38,7 +38,7 @@ fn interval(duration: Duration) -> PgInterval {
 
 /// Waits until everything that was committed before is on disk.
 ///
-/// Transactions that log a status change do not wait for it themselves (`migrations/0010`): they would keep all others
+/// Transactions that log a status change do not wait for it themselves (`etl.log_in_commit_order`): they would keep all others
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
 /// them share one wait; this is the smallest one.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {

@@ -1,4 +1,4 @@
-//! Throwaway databases for tests: each is a copy of one migrated template on the server of the test run.
+//! Throwaway databases for tests: each is a copy of one migrated template, with the demo's marts, on the server of the test run.
 //!
 //! `scripts/with-postgres cargo test` starts that server and removes it afterwards.
 
@@ -10,6 +10,8 @@ use sqlx::{
 };
 
 use crate::{database, migrate};
+
+const MARTS: &str = include_str!("../../demo/marts.sql");
 
 /// Counts the databases of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -111,6 +113,7 @@ async fn ensure_template(connection: &mut PgConnection, server: &PgConnectOption
         let pool = connect(server.clone().database(TEMPLATE));
         let schemas = ["content".to_owned(), "ugc".to_owned()];
         migrate::migrate(&pool, &schemas).await.expect("the template migrates");
+        sqlx::raw_sql(MARTS).execute(&pool).await.expect("the template has the demo's marts");
         pool.close().await;
         execute(connection, format!("alter database {TEMPLATE} is_template true")).await;
     }

@@ -47,14 +47,14 @@ async fn functions_that_lend_the_rights_of_vitrinas_roles_to_others_are_found() 
     let mut tx = db.admin().begin().await.unwrap();
     assert_eq!(open_doors(&mut tx).await.unwrap(), Vec::<String>::new());
     sqlx::raw_sql(
-        "grant execute on function etl_page.drop_gathering to public;
+        "grant execute on function etl_mart.drop_gathering to public;
          create function analytics.door() returns int language sql security definer as 'select 1';
          alter function analytics.door owner to vitrina_mart",
     )
     .execute(&mut *tx)
     .await
     .unwrap();
-    assert_eq!(open_doors(&mut tx).await.unwrap(), ["analytics.door()", "etl_page.drop_gathering(text)"]);
+    assert_eq!(open_doors(&mut tx).await.unwrap(), ["analytics.door()", "etl_mart.drop_gathering(text)"]);
 }
 
 #[tokio::test]
@@ -76,14 +76,18 @@ async fn no_function_lends_the_services_the_rights_of_the_account_that_migrated(
     let db = TestDatabase::create().await;
     let lent: Vec<(String, String)> = sqlx::query_as(
         "select p.oid::regprocedure::text, p.proowner::regrole::text from pg_proc p
-         where p.prosecdef and p.pronamespace::regnamespace::text in ('etl', 'etl_page', 'apalis')
+         where p.prosecdef and p.pronamespace::regnamespace::text in ('etl', 'etl_page', 'etl_mart', 'apalis')
            and has_function_privilege('vitrina_app', p.oid, 'execute')
            and p.proowner not in ('vitrina_query'::regrole, 'vitrina_mart'::regrole)",
     )
     .fetch_all(db.admin())
     .await
     .unwrap();
-    assert_eq!(lent, [], "functions of etl, etl_page and apalis that the services may call with their owner's rights");
+    assert_eq!(
+        lent,
+        [],
+        "functions of etl, etl_page, etl_mart and apalis that the services may call with their owner's rights"
+    );
 }
 
 /// The log's trigger has its owner's rights. On another table it would compare that table's values with them.

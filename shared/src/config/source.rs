@@ -76,6 +76,7 @@ mod tests {
     fn our_own_schemas_and_the_catalogue_are_refused() {
         for name in [
             "etl",
+            "etl_mart",
             "etl_page",
             "etl_query",
             "etl_swap",

@@ -37,7 +37,7 @@ pub async fn ddl(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<
 /// Creates it, with the rights of the role that writes marts, and returns the statement.
 pub async fn create(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
     sqlx::query_scalar!(
-        r#"select etl_page.create_mart($1, $2, $3, $4) as "ddl!""#,
+        r#"select etl_mart.create_mart($1, $2, $3, $4) as "ddl!""#,
         mart.table,
         &mart.columns,
         &mart.oids(),

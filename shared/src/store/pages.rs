@@ -26,7 +26,7 @@ pub async fn execute(
     parameters: &[Option<String>],
 ) -> sqlx::Result<StatementOutcome> {
     sqlx::query_as(
-        "select rows_read, rows_written, last from etl_page.run($1, $2, 'infinity', 9223372036854775807, true)",
+        "select rows_read, rows_written, last from etl_mart.run($1, $2, 'infinity', 9223372036854775807, true)",
     )
     .bind(statement)
     .bind(unbounded(parameters))

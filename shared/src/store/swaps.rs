@@ -18,7 +18,7 @@ pub struct Gathering {
 /// Makes such a table, unless it is there already.
 pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sqlx::Result<()> {
     let Gathering { table, mart, columns, key } = gathering;
-    sqlx::query!("select etl_page.create_gathering($1, $2, $3, $4)", table, mart, columns, key)
+    sqlx::query!("select etl_mart.create_gathering($1, $2, $3, $4)", table, mart, columns, key)
         .execute(connection)
         .await?;
     Ok(())
@@ -26,7 +26,7 @@ pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sql
 
 /// Removes such a table.
 pub async fn remove(connection: &mut PgConnection, table: &str) -> sqlx::Result<()> {
-    sqlx::query!("select etl_page.drop_gathering($1)", table).execute(connection).await?;
+    sqlx::query!("select etl_mart.drop_gathering($1)", table).execute(connection).await?;
     Ok(())
 }
 

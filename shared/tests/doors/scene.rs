@@ -58,7 +58,7 @@ pub async fn execute(conn: &mut PgConnection, text: &str) -> Result<i64, sqlx::E
          select count(*), (select count(*) from written), null::text[], false from page",
         query.replace('\'', "''"),
     );
-    sqlx::query_scalar("select rows_written from etl_page.run($1, null, 'infinity', 10, true)")
+    sqlx::query_scalar("select rows_written from etl_mart.run($1, null, 'infinity', 10, true)")
         .bind(statement)
         .persistent(false)
         .fetch_one(conn)

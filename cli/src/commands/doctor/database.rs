@@ -63,6 +63,7 @@ async fn look(
     if migrations(connection, report).await? {
         rights(connection, &found, report).await?;
         account(connection, report).await?;
+        functions(connection, report).await?;
         sources(connection, source, report).await?;
     }
     notifications(connection, url, report).await;
@@ -81,10 +82,11 @@ async fn look(
 /// Whether the tables are those that this program knows.
 async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<bool> {
     let standing = migrate::standing(connection).await?;
+    let is_current = standing.newer.is_none() && standing.missing == 0;
     report.add(match (standing.newer, standing.missing) {
         (Some(newest), _) => Check::wrong(
             "migrations",
-            format!("the database is at version {newest}, which this program does not know"),
+            format!("the database is at {newest}, which this program does not know"),
             format!("use the newer Vitrina that migrated it; this one is {}", env!("CARGO_PKG_VERSION")),
         ),
         (None, 0) => Check::good("migrations", format!("all {} are applied", standing.applied)),
@@ -93,7 +95,7 @@ async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx:
         }
         (None, missing) => Check::wrong("migrations", format!("{missing} are not applied yet"), MIGRATE),
     });
-    Ok(standing.newer.is_none() && standing.missing == 0)
+    Ok(is_current)
 }
 
 async fn rights(connection: &mut PgConnection, found: &server::Server, report: &mut Report) -> sqlx::Result<()> {
@@ -122,6 +124,23 @@ async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Re
         Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
         None => Check::good("account", format!("{account} owns nothing of ours")),
     });
+    Ok(())
+}
+
+/// Whether the functions are those that were applied, and lend their rights to the services alone.
+async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+    let found = migrate::functions::examine(connection).await?;
+    report.add(if found.changed.is_empty() {
+        Check::good("functions", format!("all {} are as they were applied", found.intact))
+    } else {
+        let detail = format!("somebody has changed or dropped {}", found.changed.join(", "));
+        let fix = format!("find out who did, then {MIGRATE}: it applies them again");
+        Check::wrong("functions", detail, fix)
+    });
+    if !found.foreign.is_empty() {
+        let detail = format!("Vitrina's schemas hold what is not Vitrina's: {}", found.foreign.join(", "));
+        report.add(Check::wrong("functions", detail, "find out who made these, and drop them"));
+    }
     let doors = server::open_doors(connection).await?;
     if !doors.is_empty() {
         let detail = format!("more than Vitrina's own can execute with the rights of its roles: {}", doors.join(", "));

@@ -1,9 +1,9 @@
-//! The statements of a comparison. Each returns one row whose `last` holds JSON, as [`etl_page.run`] wants it.
+//! The statements of a comparison. Each returns one row whose `last` holds JSON, as [`etl_mart.run`] wants it.
 //!
 //! `coarse` hashes both sides once, in buckets of keys; `narrow` looks into those buckets that differ. So neither the
 //! worker nor the server ever holds more than the buckets' sums and the rows of a few of them.
 //!
-//! [`etl_page.run`]: ../../../../../migrations/0004_batches.sql
+//! [`etl_mart.run`]: ../../../../../migrations/functions/etl_mart.run.sql
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},

@@ -1,0 +1,14 @@
+-- A batch that may not commit. The worker knows by the code what to do about it.
+--   VT001  another worker has taken it over
+--   VT002  its run was ended
+--   VT003  its page did not get further
+create or replace function etl.refuse_batch(code text, reason text) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    raise exception using errcode = code, message = reason;
+end
+$$;
+
+comment on function etl.refuse_batch is 'Fails with this code and reason';

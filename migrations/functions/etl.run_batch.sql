@@ -1,0 +1,136 @@
+-- One batch is one statement, and so one transaction: either all of it happened or none, whatever dies.
+create or replace function etl.run_batch(
+    batch_run uuid,
+    batch_range integer,
+    batch_number bigint,
+    batch_job text,
+    worker text,
+    statement text,
+    page_size bigint,
+    by_time boolean,
+    next_job text,
+    keep boolean
+)
+    returns table (
+        rows_read bigint,
+        rows_written bigint,
+        last text[],
+        goes_on boolean,
+        run_rows_read bigint,
+        run_rows_written bigint,
+        run_rows_total bigint,
+        run_seconds double precision
+    )
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+declare
+    range etl.etl_run_ranges;
+    run etl.etl_runs;
+    page record;
+begin
+    -- A cancellation finds the run's statement by this name and mark (`store::backends`).
+    perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
+
+    -- The fence: whoever moves the number first owns the batch. A late twin waits here for the row and then fails.
+    update etl.etl_run_ranges g
+    set next_batch = g.next_batch + 1
+    where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
+    returning * into range;
+    if not found then
+        perform etl.refuse_batch('VT001', format('batch %s was committed by another worker', batch_number));
+    end if;
+
+    -- Asked after the session has its name: a run that was cancelled before is seen here, and a later cancellation sees
+    -- the name.
+    if not exists (select from etl.etl_runs r where r.id = batch_run and r.status = 'RUNNING') then
+        perform etl.refuse_batch('VT002', 'the run was ended');
+    end if;
+
+    select * into page from etl_mart.run(statement, range.after, range.upper, page_size, by_time);
+    if page.more is null then
+        perform etl.refuse_batch('VT003', format(
+            'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
+            coalesce(range.after::text, 'the beginning')));
+    end if;
+
+    -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.
+    update etl.etl_runs r
+    set rows_read = r.rows_read + page.rows_read,
+        rows_written = r.rows_written + page.rows_written,
+        batches = r.batches + 1,
+        checkpoint_to = case
+            when r.mode = 'incremental' and page.last[1] is not null
+            then jsonb_build_object('key', page.last[1], 'id', page.last[2])
+            else r.checkpoint_to
+        end
+    where r.id = batch_run and r.status = 'RUNNING'
+    returning * into run;
+    if not found then
+        perform etl.refuse_batch('VT002', 'the run was ended');
+    end if;
+
+    goes_on := page.more
+        and exists (select from etl.etl_pipelines p where p.id = run.pipeline_id and p.status = 'RUNNING');
+
+    update etl.etl_run_ranges g
+    set after = coalesce(page.last, g.after),
+        job_id = case when goes_on then next_job else g.job_id end,
+        finished_at = case when not page.more then now() end
+    where g.run_id = batch_run and g.range_no = batch_range;
+
+    -- A page of NULL keys is before every key: there is no checkpoint yet. A checkpoint that was forgotten after the run was
+    -- requested is not the run's any more: moving it would skip the rows that it was forgotten for.
+    if run.mode = 'incremental' and page.last[1] is not null then
+        -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken.
+        -- Nothing shows that there was none: its session may have gone since.
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
+        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
+        from etl.etl_pipelines p
+        where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
+        on conflict (pipeline_id) do update
+        set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
+            run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
+            horizon = excluded.horizon, server = excluded.server;
+    end if;
+
+    -- What follows the last batch commits right after it, and waits for the disk for both.
+    if not goes_on then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+
+    -- The next job of the chain, kept by this worker or given to whoever comes. A batch that does not go on keeps
+    -- its job: the worker decides what the pipeline's status becomes, and finishes the job with that.
+    if goes_on then
+        update apalis.jobs j
+        set status = 'Done', done_at = now(), lock_at = coalesce(j.lock_at, now())
+        where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
+        if not found then
+            perform etl.refuse_batch('VT001', 'the job was given to another worker');
+        end if;
+        insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
+        select next_job, j.job_type,
+               convert_to((convert_from(j.job, 'UTF8')::jsonb
+                   || jsonb_build_object('batch', batch_number + 1, 'after', to_jsonb(page.last), 'attempt', 0, 'lost', 0,
+                       'queued_us', case when not keep then (extract(epoch from clock_timestamp()) * 1000000)::bigint end))::text, 'UTF8'),
+               case when keep then 'Running' else 'Pending' end, 0, j.max_attempts,
+               -- Only a job that is due is announced: whoever is kept out need not be woken.
+               case when keep then now() + interval '1 second' else now() - interval '1 second' end, j.priority,
+               case when keep then worker end, case when keep then now() end
+        from apalis.jobs j
+        where j.id = batch_job;
+    end if;
+
+    rows_read := page.rows_read;
+    rows_written := page.rows_written;
+    last := page.last;
+    run_rows_read := run.rows_read;
+    run_rows_written := run.rows_written;
+    run_rows_total := run.rows_total;
+    run_seconds := extract(epoch from clock_timestamp() - run.started_at);
+    return next;
+end
+$$;
+
+comment on function etl.run_batch is
+    'Fence, page, counters, position, checkpoint and the chain''s next job, all or nothing. Raises VT001, VT002 or VT003 where the batch may not commit';

@@ -1,0 +1,13 @@
+create or replace function etl.this_server() returns text
+    language sql
+    volatile
+    set search_path = pg_catalog, pg_temp
+as $$
+    select pg_catalog.concat_ws(
+        ' ', pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8),
+        pg_catalog.to_char(pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time()), 'YYYY-MM-DD HH24:MI:SS.US+00'))
+$$;
+
+comment on function etl.this_server is 'The server: its timeline and when it was started';
+
+alter table etl.etl_rereads alter column server set default etl.this_server();

@@ -1,0 +1,22 @@
+create or replace function etl_query.set_back_session(before text[], path text) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if etl_query.session_state(path) <> before then
+        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+    end if;
+    -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
+    execute 'reset all';
+    perform set_config('search_path', before[1], true),
+            set_config('application_name', before[2], true),
+            set_config('statement_timeout', before[3], true),
+            set_config('lock_timeout', before[4], true),
+            set_config('idle_in_transaction_session_timeout', before[5], true),
+            set_config('max_parallel_workers_per_gather', before[6], true),
+            set_config('synchronous_commit', before[7], true);
+end
+$$;
+
+comment on function etl_query.set_back_session is
+    'Fails if the session is not as it was before a query. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';

@@ -1,0 +1,251 @@
+//! Functions and views of the database, one file each (`migrations/functions`), applied by checksum.
+//!
+//! `etl.etl_functions` says of each file what was applied and what the server made of it. A file that has changed is applied,
+//! and so is one whose function somebody has changed since; what a file made that is gone is dropped.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+/// A file, by the name of what it makes.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionFile {
+    /// For instance `etl_page.read`.
+    pub name: &'static str,
+    /// The statements.
+    pub text: &'static str,
+}
+
+macro_rules! files {
+    ($($name:literal,)*) => {
+        &[$(FunctionFile {
+            name: $name,
+            text: include_str!(concat!("../../../migrations/functions/", $name, ".sql")),
+        },)*]
+    };
+}
+
+/// All files, each after those that it needs.
+pub const FUNCTIONS: &[FunctionFile] = files![
+    "etl.other_sessions",
+    "etl.other_transactions",
+    "etl.clock",
+    "etl.this_server",
+    "etl.read_horizon",
+    "etl.run_duration_bounds",
+    "etl.sink_of",
+    "etl.sum_up_run",
+    "etl.log_in_commit_order",
+    "etl.announce_report",
+    "etl.storable",
+    "etl.stage_page",
+    "etl.mark_session",
+    "etl.sessions_of",
+    "etl_query.session_state",
+    "etl_query.set_back_session",
+    "etl_query.blame_query",
+    "etl_page.read",
+    "etl_page.estimate",
+    "etl_page.describe",
+    "etl_page.write_rows",
+    "etl_page.mart_ddl",
+    "etl_mart.run",
+    "etl_mart.create_gathering",
+    "etl_mart.drop_gathering",
+    "etl_mart.create_mart",
+    "etl.refuse_batch",
+    "etl.run_batch",
+];
+
+/// What is committed about the files: a line for each migration, and one for each change of the functions.
+const CHECKSUMS: &str = include_str!("../../../migrations/checksums");
+
+/// Names mean the server's own, and definitions are written with schemas.
+const SESSION: &str = "set local search_path = pg_catalog, pg_temp; set local quote_all_identifiers = off";
+
+/// Everything in our schemas that a file could have made: what the server says of it, and what removes it.
+const PRESENT: &str = r"
+    with present as (
+        select format('%s.%s', n.nspname, p.proname) as name,
+               concat_ws(
+                   E'\n', pg_get_functiondef(p.oid), case when p.proowner <> n.nspowner then p.proowner::regrole::text end,
+                   (select string_agg(concat_ws(' ', pg_get_triggerdef(t.oid), t.tgenabled), E'\n' order by t.tgname)
+                    from pg_trigger t where t.tgfoid = p.oid)
+               ) as definition,
+               concat_ws(
+                   '; ',
+                   (select string_agg(format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), '; ')
+                    from pg_trigger t where t.tgfoid = p.oid),
+                   (select string_agg(format('alter table %s alter column %I drop default', a.attrelid::regclass, a.attname), '; ')
+                    from pg_depend d
+                    join pg_attrdef f on d.classid = 'pg_attrdef'::regclass and f.oid = d.objid
+                    join pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
+                    where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid),
+                   format('drop routine %s', p.oid::regprocedure)
+               ) as removal
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and p.prokind <> 'a'
+        union all
+        select format('%s.%s', n.nspname, c.relname),
+               concat_ws(E'\n', pg_get_viewdef(c.oid), case when c.relowner <> n.nspowner then c.relowner::regrole::text end),
+               format('drop view %s', c.oid::regclass)
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
+    ),
+    named as (
+        select p.name, count(*) as objects, string_agg(p.definition, E'\n' order by p.definition) as definition,
+               string_agg(p.removal, '; ') as removal
+        from present p
+        group by p.name
+    )
+";
+
+/// How the functions of a database stand beside what was applied.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Examination {
+    /// How many are as they were applied.
+    pub intact: usize,
+    /// Those that somebody has changed or dropped since.
+    pub changed: Vec<String>,
+    /// Those in our schemas that no file has made.
+    pub foreign: Vec<String>,
+}
+
+/// A file that the database has.
+#[derive(Debug, sqlx::FromRow)]
+struct Applied {
+    name: String,
+    checksum: String,
+    is_intact: bool,
+}
+
+/// How often the functions were changed, as this program knows them.
+pub fn revision() -> i64 {
+    i64::try_from(CHECKSUMS.lines().filter(|line| line.starts_with("functions ")).count()).unwrap_or(i64::MAX)
+}
+
+/// Brings the functions of a database to these files, in one transaction with whatever the caller does besides. Returns the
+/// names of those that were applied.
+pub async fn apply(
+    connection: &mut PgConnection,
+    files: &[FunctionFile],
+    revision: i64,
+) -> sqlx::Result<Vec<&'static str>> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
+    let found = applied(&mut tx).await?;
+    for gone in found.keys().filter(|name| files.iter().all(|file| file.name != **name)) {
+        remove(&mut tx, gone).await?;
+        sqlx::query("delete from etl.etl_functions where name = $1").bind(gone).execute(&mut *tx).await?;
+    }
+    let stays = |file: &&FunctionFile| {
+        found.get(file.name).is_some_and(|applied| applied.is_intact && applied.checksum == checksum(file.text))
+    };
+    let due: Vec<_> = files.iter().filter(|file| !stays(file)).collect();
+    if !due.is_empty() {
+        // The new owner of a function needs this right while the function is given to it, and never else.
+        let lend = "grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart";
+        sqlx::raw_sql(lend).execute(&mut *tx).await?;
+        for file in &due {
+            apply_file(&mut tx, file, revision).await?;
+        }
+        let take_back =
+            "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
+        sqlx::raw_sql(take_back).execute(&mut *tx).await?;
+    }
+    sqlx::query("update etl.etl_functions set revision = $1 where revision < $1")
+        .bind(revision)
+        .execute(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    Ok(due.iter().map(|file| file.name).collect())
+}
+
+/// Replaces what a file has made before. Where the server does not replace it, because its arguments or columns are others now,
+/// it is dropped and made anew.
+async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -> sqlx::Result<()> {
+    let mut attempt = tx.begin().await?;
+    let replaced = match sqlx::raw_sql(file.text).execute(&mut *attempt).await {
+        Ok(_) => is_single(&mut attempt, file.name).await?,
+        Err(error) if is_other_definition(&error) => false,
+        Err(error) => return Err(error),
+    };
+    if replaced {
+        attempt.commit().await?;
+    } else {
+        attempt.rollback().await?;
+        remove(tx, file.name).await?;
+        sqlx::raw_sql(file.text).execute(&mut *tx).await?;
+    }
+    let note = format!(
+        "{PRESENT}
+         insert into etl.etl_functions as f (name, checksum, definition, revision)
+         select n.name, $2, n.definition, $3 from named n where n.name = $1
+         on conflict (name) do update
+         set checksum = excluded.checksum, definition = excluded.definition, revision = excluded.revision, applied_at = now()"
+    );
+    let noted =
+        sqlx::query(AssertSqlSafe(note)).bind(file.name).bind(checksum(file.text)).bind(revision).execute(tx).await?;
+    if noted.rows_affected() == 1 {
+        Ok(())
+    } else {
+        Err(sqlx::Error::Protocol(format!("migrations/functions/{0}.sql does not make {0}", file.name)))
+    }
+}
+
+/// Whether the server did not replace a function (invalid_function_definition, wrong_object_type, or ambiguous_function where
+/// there are two now) or a view (invalid_table_definition).
+fn is_other_definition(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    matches!(code.as_deref(), Some("42P13" | "42P16" | "42725" | "42809"))
+}
+
+/// What was applied, by name.
+async fn applied(tx: &mut PgConnection) -> sqlx::Result<BTreeMap<String, Applied>> {
+    let question = format!(
+        "{PRESENT}
+         select f.name, f.checksum, coalesce(n.definition = f.definition, false) as is_intact
+         from etl.etl_functions f left join named n on n.name = f.name"
+    );
+    let found: Vec<Applied> = sqlx::query_as(AssertSqlSafe(question)).fetch_all(tx).await?;
+    Ok(found.into_iter().map(|applied| (applied.name.clone(), applied)).collect())
+}
+
+async fn is_single(tx: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
+    let question = format!("{PRESENT} select coalesce(sum(objects), 0) = 1 from named where name = $1");
+    sqlx::query_scalar(AssertSqlSafe(question)).bind(name).fetch_one(tx).await
+}
+
+/// Drops what has this name, with its triggers, and the defaults that call it.
+async fn remove(tx: &mut PgConnection, name: &str) -> sqlx::Result<()> {
+    let question = format!("{PRESENT} select removal from named where name = $1");
+    let removal: Option<String> =
+        sqlx::query_scalar(AssertSqlSafe(question)).bind(name).fetch_optional(&mut *tx).await?;
+    if let Some(removal) = removal {
+        sqlx::raw_sql(AssertSqlSafe(removal)).execute(tx).await?;
+    }
+    Ok(())
+}
+
+/// Compares the functions with what was applied.
+pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Examination> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
+    let (changed, intact): (Vec<_>, Vec<_>) = applied(&mut tx).await?.into_values().partition(|one| !one.is_intact);
+    let question = format!(
+        "{PRESENT} select n.name from named n
+         where not exists (select from etl.etl_functions f where f.name = n.name) order by 1"
+    );
+    let foreign = sqlx::query_scalar(AssertSqlSafe(question)).fetch_all(&mut *tx).await?;
+    tx.rollback().await?;
+    let changed = changed.into_iter().map(|applied| applied.name).collect();
+    Ok(Examination { intact: intact.len(), changed, foreign })
+}
+
+/// The checksum of a file.
+pub fn checksum(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,85 @@
+//! `etl.run_batch`, and what it refuses.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+use vitrina_shared::testing::TestDatabase;
+
+use crate::{failure, run, text};
+
+/// A database with a run under way, held by a worker.
+async fn under_way() -> (TestDatabase, Uuid) {
+    let db = TestDatabase::create().await;
+    let id = Uuid::now_v7();
+    run(
+        db.pool(),
+        format!(
+            "insert into etl.etl_pipelines (id, name, mode, source_query, target_table, status, incremental_key, incremental_id_key)
+             values ('{id}', 'p', 'incremental', 'select 1', 'analytics.genre_dim', 'RUNNING', 'k', 'i');
+             insert into etl.etl_runs (id, pipeline_id, mode, status, trigger, requested_by, correlation_id, inputs, started_at)
+             values ('{id}', '{id}', 'incremental', 'RUNNING', 'API', 'test', 'test', '{{}}', now());
+             insert into etl.etl_run_ranges (run_id, range_no, job_id) values ('{id}', 0, 'job 0');
+             insert into apalis.workers (id, worker_type, storage_name) values ('worker', 'vitrina:batches', 'test');
+             insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
+             values ('job 0', 'vitrina:batches', '{{\"run\": 1}}', 'Running', 0, 1, now(), 0, 'worker', now())"
+        ),
+    )
+    .await;
+    (db, id)
+}
+
+/// A batch whose page says this.
+fn batch(id: Uuid, number: u32, page: &str) -> String {
+    format!(
+        "select (rows_read, rows_written, last, goes_on, run_rows_read)
+         from etl.run_batch('{id}', 0, {number}, 'job {number}', 'worker', 'select {page}', 10, false, 'job {}', true)",
+        number + 1,
+    )
+}
+
+const PAGE: &str = "3::bigint, 2::bigint, array[''key'', ''id''], true";
+const LAST: &str = "1::bigint, 1::bigint, array[''later'', ''id''], false";
+
+async fn state(connection: &mut PgConnection) -> String {
+    let state = "select (select concat_ws(' ', r.rows_read, r.rows_written, r.batches) from etl.etl_runs r) || '; '
+        || (select concat_ws(' ', g.next_batch, g.after, g.job_id, g.finished_at is not null) from etl.etl_run_ranges g) || '; '
+        || coalesce((select concat_ws(' ', s.checkpoint_key, s.checkpoint_id, s.batch) from etl.etl_state s), 'none') || '; '
+        || (select string_agg(concat_ws(' ', j.id, j.status), ', ' order by j.id) from apalis.jobs j)";
+    text(connection, state).await
+}
+
+#[tokio::test]
+async fn a_batch_moves_fence_counters_position_checkpoint_and_job_together() {
+    let (db, id) = under_way().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    assert_eq!(text(&mut app, batch(id, 0, PAGE)).await, r#"(3,2,"{key,id}",t,3)"#);
+    assert_eq!(state(&mut app).await, "3 2 1; 1 {key,id} job 1 f; key id 0; job 0 Done, job 1 Running");
+    assert_eq!(text(&mut app, batch(id, 1, LAST)).await, r#"(1,1,"{later,id}",f,4)"#);
+    assert_eq!(state(&mut app).await, "4 3 2; 2 {later,id} job 1 t; later id 1; job 0 Done, job 1 Running");
+}
+
+#[tokio::test]
+async fn a_batch_that_may_not_commit_changes_nothing_and_says_why() {
+    let ended = "update etl.etl_runs set status = 'CANCELLED', finished_at = now()";
+    let taken = "update apalis.jobs set lock_by = null, status = 'Pending'";
+    for (before, number, page, code) in [
+        ("select 1", 1, PAGE, "VT001"),
+        (taken, 0, PAGE, "VT001"),
+        (ended, 0, PAGE, "VT002"),
+        ("select 1", 0, "0::bigint, 0::bigint, null::text[], null::boolean", "VT003"),
+    ] {
+        let (db, id) = under_way().await;
+        run(db.pool(), before).await;
+        let mut app = db.pool().acquire().await.unwrap();
+        let found = state(&mut app).await;
+        assert_eq!(failure(&mut app, batch(id, number, page)).await.0, code, "{before}");
+        assert_eq!(state(&mut app).await, found, "{before}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_has_the_code_and_the_reason_that_it_is_given() {
+    let db = TestDatabase::create().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let refused = failure(&mut app, "select etl.refuse_batch('VT002', 'the run was ended')").await;
+    assert_eq!(refused, ("VT002".to_owned(), "the run was ended".to_owned()));
+}

@@ -1,0 +1,390 @@
+//! Migrations, repeated and at once, and the rights that they leave.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod files;
+mod functions;
+mod owners;
+
+use std::collections::BTreeSet;
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, postgres::PgPoolOptions};
+use vitrina_shared::{MIGRATOR, migrate, testing::TestDatabase};
+
+fn schemas() -> Vec<String> {
+    vec!["content".to_owned(), "ugc".to_owned()]
+}
+
+/// A database without anything in it.
+async fn empty() -> TestDatabase {
+    let db = TestDatabase::create().await;
+    let name: String = sqlx::query_scalar("select current_database()").fetch_one(db.admin()).await.unwrap();
+    let mut server =
+        PgConnection::connect_with(&db.admin().connect_options().as_ref().clone().database("postgres")).await.unwrap();
+    for statement in [format!("drop database {name} with (force)"), format!("create database {name}")] {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut server).await.unwrap();
+    }
+    db
+}
+
+/// A pool as another process would have one.
+fn another_process(db: &TestDatabase) -> PgPool {
+    PgPoolOptions::new().max_connections(3).connect_lazy_with(db.admin().connect_options().as_ref().clone())
+}
+
+/// Everything that a migration makes: columns, constraints, functions, triggers, rights and what was applied.
+async fn fingerprint(db: &PgPool) -> BTreeSet<String> {
+    let lines: Vec<String> = sqlx::query_scalar(
+        r"
+        with ours as (
+            select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'
+        )
+        select format('column %s.%s %s %s', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod), c.relacl)
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+        where c.relnamespace in (table ours)
+        union all
+        select format('constraint %s %s', conname, pg_get_constraintdef(oid))
+        from pg_constraint where connamespace in (table ours)
+        union all
+        select format('function %s %s %s %s', oid::regprocedure, proowner::regrole, proacl, md5(prosrc))
+        from pg_proc where pronamespace in (table ours)
+        union all
+        select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal
+        union all
+        select format('default %s %s', defaclnamespace::regnamespace, defaclacl) from pg_default_acl
+        union all
+        select format('member %s %s', roleid::regrole, member::regrole) from pg_auth_members
+        union all
+        select format('migration %s %s', version, encode(checksum, 'hex')) from etl._sqlx_migrations
+        union all
+        select format('file %s %s %s', name, checksum, md5(definition)) from etl.etl_functions
+        ",
+    )
+    .fetch_all(db)
+    .await
+    .unwrap();
+    lines.into_iter().collect()
+}
+
+fn assert_same(left: &BTreeSet<String>, right: &BTreeSet<String>) {
+    assert_eq!(left.symmetric_difference(right).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[tokio::test]
+async fn migrating_twice_changes_nothing() {
+    let db = TestDatabase::create().await;
+    sqlx::raw_sql("create schema content; create table content.film_work (id int)").execute(db.admin()).await.unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    let before = fingerprint(db.admin()).await;
+
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+
+    assert_same(&fingerprint(db.admin()).await, &before);
+}
+
+#[tokio::test]
+async fn processes_that_migrate_an_empty_database_at_once_do_not_disturb_each_other() {
+    let (db, reference) = (empty().await, empty().await);
+    migrate::migrate(reference.admin(), &schemas()).await.unwrap();
+    let processes = [another_process(&db), another_process(&db), another_process(&db)];
+    let schemas = schemas();
+
+    let outcomes = futures_util::future::join_all(processes.iter().map(|db| migrate::migrate(db, &schemas))).await;
+
+    for outcome in outcomes {
+        outcome.unwrap();
+    }
+    assert_same(&fingerprint(db.admin()).await, &fingerprint(reference.admin()).await);
+}
+
+#[tokio::test]
+async fn an_account_that_may_not_migrate_is_told_which_may() {
+    for db in [empty().await, TestDatabase::create().await] {
+        let error = migrate::migrate(db.pool(), &schemas()).await.unwrap_err().to_string();
+        assert!(error.contains("permission denied"), "{error}");
+        assert!(error.ends_with("migrate with an account that may create schemas, roles and extensions"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_counted() {
+    let (db, migrated) = (empty().await, TestDatabase::create().await);
+    let mut missing_all = db.admin().acquire().await.unwrap();
+    let mut missing_none = migrated.pool().acquire().await.unwrap();
+
+    let with_functions = MIGRATOR.iter().count() + 1;
+    assert_eq!(migrate::pending(&mut missing_all).await.unwrap(), with_functions);
+    assert_eq!(migrate::pending(&mut missing_none).await.unwrap(), 0);
+}
+
+/// The queue names a type of an extension without its schema.
+#[tokio::test]
+async fn a_database_that_has_the_queues_extension_elsewhere_can_be_migrated_and_queues_jobs() {
+    let db = empty().await;
+    sqlx::raw_sql("create extension hstore schema public").execute(db.admin()).await.unwrap();
+    for _ in 0..2 {
+        migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    }
+    let mut tx = db.pool().begin().await.unwrap();
+    let metadata = vec![sqlx::postgres::types::PgHstore::default()];
+    let queued =
+        "insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, metadata)
+                  select 'x', 'vitrina:batches', ''::bytea, 'Pending', 0, 1, now(), 0, unnest($1::hstore[])";
+    let done = sqlx::query(queued).bind(metadata).execute(&mut *tx).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+}
+
+// --- rights
+
+const SOURCES: &str = "
+    create schema content;
+    create schema ugc;
+    create schema private;
+    create table content.film_work (id int, title text);
+    create table ugc.ratings (id int, score int);
+    create table private.salaries (id int);
+    insert into content.film_work values (1, 'Stalker');
+";
+
+async fn with_sources() -> TestDatabase {
+    let db = TestDatabase::create().await;
+    sqlx::raw_sql(SOURCES).execute(db.admin()).await.unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    db
+}
+
+/// What a role may do with tables, as `right schema.table`.
+async fn rights(db: &TestDatabase, role: &str) -> BTreeSet<String> {
+    let rights: Vec<String> = sqlx::query_scalar(
+        r"
+        select format('%s %s.%s', p, n.nspname, c.relname)
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) p
+        where c.relkind in ('r', 'p', 'v', 'm') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+          and has_schema_privilege($1, n.oid, 'usage') and has_table_privilege($1, c.oid, p)
+        ",
+    )
+    .bind(role)
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    rights.into_iter().collect()
+}
+
+/// The tables of a schema with these rights on each.
+async fn on_all(db: &TestDatabase, schema: &str, rights: &[&str]) -> BTreeSet<String> {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select c.relname::text from pg_class c where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p')",
+    )
+    .bind(schema)
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    tables.iter().flat_map(|table| rights.iter().map(move |right| format!("{right} {schema}.{table}"))).collect()
+}
+
+const WRITE: &[&str] = &["select", "insert", "update", "delete"];
+
+fn set(items: &[&str]) -> BTreeSet<String> {
+    items.iter().map(|item| (*item).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_query_role_reads_the_sources_and_nothing_else() {
+    let db = with_sources().await;
+    assert_eq!(rights(&db, "vitrina_query").await, set(&["select content.film_work", "select ugc.ratings"]));
+}
+
+#[tokio::test]
+async fn the_mart_role_writes_the_marts_and_reads_no_source() {
+    let db = with_sources().await;
+    assert_eq!(rights(&db, "vitrina_mart").await, on_all(&db, "analytics", WRITE).await);
+}
+
+#[tokio::test]
+async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_and_touches_neither_source_nor_mart() {
+    let db = with_sources().await;
+    let mut expected = on_all(&db, "etl", WRITE).await;
+    for append_only in ["update etl.etl_transitions", "delete etl.etl_transitions"] {
+        assert!(expected.remove(append_only));
+    }
+    for applied in ["etl._sqlx_migrations", "etl.etl_functions"] {
+        for right in ["insert", "update", "delete"] {
+            assert!(expected.remove(&format!("{right} {applied}")));
+        }
+    }
+    // Only the log's trigger takes a turn.
+    expected.retain(|right| !right.ends_with(" etl.etl_log_turn"));
+    // Which installation it is, is not theirs to say.
+    expected.retain(|right| right == "select etl.etl_installation" || !right.ends_with(" etl.etl_installation"));
+    for table in ["apalis.jobs", "apalis.workers"] {
+        expected.extend(WRITE.iter().map(|right| format!("{right} {table}")));
+    }
+    expected.insert("select apalis._sqlx_migrations".to_owned());
+    expected.extend(["other_sessions", "other_transactions"].map(|view| format!("select etl.{view}")));
+    assert_eq!(rights(&db, "vitrina_app").await, expected);
+}
+
+#[tokio::test]
+async fn no_role_of_ours_is_more_than_an_account() {
+    let db = with_sources().await;
+    let powers: Vec<(String, bool)> = sqlx::query_as(
+        "select rolname::text, rolcanlogin from pg_roles
+         where rolname ~ '^vitrina_' and not (rolsuper or rolcreatedb or rolcreaterole or rolreplication or rolbypassrls)
+         order by 1",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    let expected = [("vitrina_app", true), ("vitrina_mart", false), ("vitrina_query", false)];
+    assert_eq!(powers, expected.map(|(name, login)| (name.to_owned(), login)));
+    let creates: Vec<String> = sqlx::query_scalar(
+        "select format('%s in %s', r.rolname, n.nspname) from pg_roles r cross join pg_namespace n
+         where r.rolname ~ '^vitrina_' and n.nspname in ('content', 'ugc', 'analytics', 'etl', 'etl_mart', 'etl_page', 'etl_query', 'etl_swap', 'apalis', 'public')
+           and has_schema_privilege(r.oid, n.oid, 'create')
+         order by 1",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    // For marts that are made from a query, and for the rows that a swap gathers.
+    let marts_only = ["vitrina_mart in analytics", "vitrina_mart in etl_swap"];
+    assert_eq!(creates, marts_only, "nobody creates anything elsewhere, and a query's role nowhere");
+    let members: Vec<String> = sqlx::query_scalar(
+        "select format('%s in %s', m.member::regrole, m.roleid::regrole) from pg_auth_members m
+         where m.member::regrole::text ~ '^vitrina_'",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    assert_eq!(members, ["vitrina_app in pg_read_all_stats"], "no role of ours can become another");
+}
+
+#[tokio::test]
+async fn every_function_of_ours_sets_its_search_path() {
+    let db = with_sources().await;
+    let open: Vec<String> = sqlx::query_scalar(
+        "select p.oid::regprocedure::text from pg_proc p
+         where p.pronamespace::regnamespace::text in ('etl', 'etl_mart', 'etl_page', 'etl_query')
+           and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    assert_eq!(open, Vec::<String>::new(), "a relation of the session could take the place of another in these");
+}
+
+/// Who may call which function of the schemas that execute queries and write marts.
+#[tokio::test]
+async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
+    let db = with_sources().await;
+    let calls: Vec<(String, Vec<String>)> = sqlx::query_as(
+        "select format('%s.%s', p.pronamespace::regnamespace, p.proname), coalesce(array_agg(r.rolname::text order by r.rolname)
+                filter (where has_function_privilege(r.oid, p.oid, 'execute')), '{}')
+         from pg_proc p cross join pg_roles r
+         where p.pronamespace::regnamespace::text in ('etl_mart', 'etl_page', 'etl_query') and r.rolname ~ '^vitrina_'
+         group by p.oid, p.proname order by 1",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    let (app, both) = (vec!["vitrina_app"], vec!["vitrina_app", "vitrina_mart"]);
+    let inside = vec!["vitrina_mart", "vitrina_query"];
+    let expected = [
+        ("etl_mart.create_gathering", &app),
+        ("etl_mart.create_mart", &app),
+        ("etl_mart.drop_gathering", &app),
+        ("etl_mart.run", &app),
+        ("etl_page.describe", &app),
+        ("etl_page.estimate", &app),
+        ("etl_page.mart_ddl", &both),
+        ("etl_page.read", &both),
+        ("etl_page.write_rows", &vec!["vitrina_mart"]),
+        ("etl_query.blame_query", &inside),
+        ("etl_query.session_state", &inside),
+        ("etl_query.set_back_session", &inside),
+    ];
+    let calls: Vec<(&str, Vec<&str>)> =
+        calls.iter().map(|(name, roles)| (name.as_str(), roles.iter().map(String::as_str).collect())).collect();
+    assert_eq!(calls, expected.map(|(name, roles)| (name, roles.clone())));
+    let named: Vec<(String, Vec<String>)> = sqlx::query_as(
+        "select n.nspname::text, array_agg(r.rolname::text order by r.rolname) from pg_namespace n cross join pg_roles r
+         where n.nspname in ('etl_mart', 'etl_page') and r.rolname ~ '^vitrina_' and has_schema_privilege(r.oid, n.oid, 'usage')
+         group by 1 order by 1",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let expected = [("etl_mart".to_owned(), names(&app)), ("etl_page".to_owned(), names(&both))];
+    assert_eq!(named, expected, "the owner of a function cannot even name it");
+}
+
+/// Runs a statement as a role and returns the server's code.
+async fn code_as(db: &TestDatabase, role: &str, statement: &str) -> Option<String> {
+    let mut tx = db.admin().begin().await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(format!("set local role {role}"))).execute(&mut *tx).await.unwrap();
+    let outcome = sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut *tx).await;
+    outcome.err().map(|error| error.as_database_error().unwrap().code().unwrap().into_owned())
+}
+
+#[tokio::test]
+async fn the_server_agrees_with_what_the_catalog_says() {
+    let db = with_sources().await;
+    let allowed = [
+        ("vitrina_query", "select title from content.film_work"),
+        ("vitrina_mart", "delete from analytics.film_dim"),
+        ("vitrina_app", "delete from etl.etl_pipelines"),
+        ("vitrina_app", "select count(*) from etl.etl_transitions"),
+    ];
+    for (role, statement) in allowed {
+        assert_eq!(code_as(&db, role, statement).await, None, "{role}: {statement}");
+    }
+    let refused = [
+        ("vitrina_query", "select * from etl.etl_pipelines"),
+        ("vitrina_query", "select * from apalis.jobs"),
+        ("vitrina_query", "select * from analytics.film_dim"),
+        ("vitrina_query", "select * from private.salaries"),
+        ("vitrina_query", "insert into content.film_work values (2, '')"),
+        ("vitrina_query", "insert into analytics.film_dim default values"),
+        ("vitrina_mart", "select * from etl.etl_pipelines"),
+        ("vitrina_mart", "update content.film_work set title = ''"),
+        ("vitrina_mart", "select title from content.film_work"),
+        ("vitrina_app", "select title from content.film_work"),
+        ("vitrina_app", "select * from analytics.film_dim"),
+        ("vitrina_mart", "truncate analytics.film_dim"),
+        ("vitrina_app", "update content.film_work set title = ''"),
+        ("vitrina_app", "delete from ugc.ratings"),
+        ("vitrina_app", "update etl.etl_transitions set actor = ''"),
+        ("vitrina_app", "delete from etl.etl_transitions"),
+        ("vitrina_app", "truncate etl.etl_transitions"),
+        ("vitrina_app", "drop table etl.etl_runs"),
+        ("vitrina_app", "select * from private.salaries"),
+        ("vitrina_app", "select * from pg_authid"),
+    ];
+    for (role, statement) in refused {
+        assert_eq!(code_as(&db, role, statement).await.as_deref(), Some("42501"), "{role}: {statement}");
+    }
+}
+
+#[tokio::test]
+async fn tables_that_come_later_have_the_same_rights() {
+    let db = with_sources().await;
+    sqlx::raw_sql("create table content.person (id int); create table analytics.person_dim (id int primary key)")
+        .execute(db.admin())
+        .await
+        .unwrap();
+    assert_eq!(code_as(&db, "vitrina_query", "select * from content.person").await, None);
+    assert_eq!(code_as(&db, "vitrina_mart", "insert into analytics.person_dim values (1)").await, None);
+    assert_eq!(code_as(&db, "vitrina_query", "select * from analytics.person_dim").await.as_deref(), Some("42501"));
+}
+
+#[tokio::test]
+async fn other_source_schemas_are_read_where_they_are_configured() {
+    let db = with_sources().await;
+    assert_eq!(code_as(&db, "vitrina_query", "select * from private.salaries").await.as_deref(), Some("42501"));
+
+    migrate::migrate(db.admin(), &["private".to_owned(), "not_there_yet".to_owned()]).await.unwrap();
+
+    assert_eq!(code_as(&db, "vitrina_query", "select * from private.salaries").await, None);
+}
