@@ -11,8 +11,9 @@
 -- A function that a query calls, or a trigger of a mart, may change its session all the same. One that changed a setting which
 -- the statements around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for
 -- the second the services close the connection. A setting can also be changed behind one that lasts until the commit, where
--- that check does not see it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE is never
--- taken for one of Vitrina's or of a lost connection (VT007).
+-- that check does not see it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE
+-- is never taken for one of Vitrina's or of a lost connection (VT007). A prepared statement matters only to the statement that the
+-- services send next, so the outermost function looks at them.
 grant vitrina_query, vitrina_mart to current_user;
 create schema if not exists etl_page;
 create schema if not exists etl_swap authorization vitrina_mart;
@@ -41,21 +42,43 @@ begin
         current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
         current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
         current_setting('client_encoding'), current_setting('row_security'), current_setting('session_replication_role'),
-        current_setting('transform_null_equals'),
-        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p)];
+        current_setting('transform_null_equals')];
 end
 $$;
 
 comment on function etl_query.session_state is
-    'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
+    'The settings of a session that the statements around a query depend on';
 
-create function etl_query.set_back_session(before text[], path text) returns void
+create function etl_query.refuse_session() returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+    raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+end
+$$;
+
+comment on function etl_query.refuse_session is 'Fails because a query, or a trigger of a mart, changed its session';
+
+create function etl_query.has_prepared() returns boolean
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (select from pg_prepared_statement() as p where p.from_sql);
+end
+$$;
+
+comment on function etl_query.has_prepared is
+    'Whether a statement was prepared in SQL, as the services never do: it may have the name of one of theirs. Asked once per page, because the server copies the texts of all prepared statements for that';
+
+create function etl_query.set_back_session(before text[], path text, outermost boolean) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
     execute 'reset all';
@@ -70,15 +93,15 @@ end
 $$;
 
 comment on function etl_query.set_back_session is
-    'Fails if the session is not as it was before a query. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+    'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 create function etl_query.blame_query(before text[], path text, state text, message text) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed prepared statements of its session';
+    if etl_query.session_state(path) <> before or etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     if state ~ '^(VT|08|28|57P|53300)' and state not in ('VT006', 'VT007') then
         raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', message, state);
@@ -105,6 +128,8 @@ create function etl_page.read(query text, after text[], upper text, page_size bi
 as $$
 declare
     before text[] := etl_query.session_state(current_setting('search_path'));
+    -- Asked before the query executes. What it sets is set back before the next one.
+    outermost boolean := current_setting('vitrina.in_page', true) is distinct from 'on';
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -120,7 +145,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), outermost);
 end
 $$;
 
@@ -151,7 +176,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return plan;
 end
 $$;
@@ -197,7 +222,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return next;
 end
 $$;
@@ -223,6 +248,7 @@ declare
     before text[] := etl_query.session_state(current_setting('search_path'));
 begin
     begin
+        perform set_config('vitrina.in_page', 'on', true);
         return query execute statement using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
@@ -234,7 +260,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
 end
 $$;
 
