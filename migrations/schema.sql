@@ -1,3 +1,4 @@
+-- The database after all migrations; scripts/schema wrote it with PostgreSQL 15
 
 CREATE SCHEMA analytics;
 
@@ -427,6 +428,36 @@ $$;
 
 COMMENT ON FUNCTION etl.this_server() IS 'The server: its timeline and when it was started';
 
+CREATE FUNCTION etl_mart.compare(statement text, parameters text[]) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET enable_seqscan TO 'on'
+    SET plan_cache_mode TO 'auto'
+    AS $$
+declare
+    found jsonb;
+    before text[] := etl_query.session_state(current_setting('search_path'));
+begin
+    begin
+        perform set_config('vitrina.in_page', 'on', true), set_config('transaction_read_only', 'on', true);
+        execute statement into found using
+            null::timestamptz, null::text, 'infinity'::timestamptz, 9223372036854775807, parameters, 'infinity'::text;
+    exception
+        when others then
+            perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
+            raise;
+    end;
+    -- Written with schemas throughout: the path may be the query's by now.
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+    return found;
+end
+$$;
+
+ALTER FUNCTION etl_mart.compare(statement text, parameters text[]) OWNER TO vitrina_mart;
+
+COMMENT ON FUNCTION etl_mart.compare(statement text, parameters text[]) IS 'Executes a statement of Vitrina''s own that compares marts with their sources, and returns its answer. A user''s query stands in it only as an argument of etl_page.read, as one page without bounds; the parameters follow two that are null, in $5';
+
 CREATE FUNCTION etl_mart.create_gathering(name text, mart text, columns text[], key text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -485,6 +516,7 @@ declare
     before text[] := etl_query.session_state(current_setting('search_path'));
 begin
     begin
+        perform set_config('vitrina.in_page', 'on', true);
         return query execute statement using
             case when by_time then after[1]::timestamptz end, after[2], case when by_time then upper::timestamptz end,
             page_size, after, upper;
@@ -496,13 +528,13 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
 end
 $$;
 
 ALTER FUNCTION etl_mart.run(statement text, after text[], upper text, page_size bigint, by_time boolean) OWNER TO vitrina_mart;
 
-COMMENT ON FUNCTION etl_mart.run(statement text, after text[], upper text, page_size bigint, by_time boolean) IS 'Executes a statement of Vitrina''s own that reads and writes marts; a user''s query stands in it only as an argument of etl_page.read, whose parameters it passes on';
+COMMENT ON FUNCTION etl_mart.run(statement text, after text[], upper text, page_size bigint, by_time boolean) IS 'Executes a statement of Vitrina''s own that writes marts: a page, what ends a full run, a repair or a replay. A user''s query stands in it only as an argument of etl_page.read, whose parameters it passes on';
 
 CREATE FUNCTION etl_page.describe(query text) RETURNS TABLE(tree text, names text[], types oid[], type_names text[], declared text[], collations text[])
     LANGUAGE plpgsql SECURITY DEFINER
@@ -543,7 +575,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return next;
 end
 $$;
@@ -574,7 +606,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return plan;
 end
 $$;
@@ -624,6 +656,8 @@ CREATE FUNCTION etl_page.read(query text, after text[], upper text, page_size bi
     AS $$
 declare
     before text[] := etl_query.session_state(current_setting('search_path'));
+    -- Asked before the query executes. What it sets is set back before the next one.
+    outermost boolean := current_setting('vitrina.in_page', true) is distinct from 'on';
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -639,7 +673,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), outermost);
 end
 $$;
 
@@ -683,8 +717,8 @@ CREATE FUNCTION etl_query.blame_query(before text[], path text, state text, mess
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed prepared statements of its session';
+    if etl_query.session_state(path) <> before or etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     if state ~ '^(VT|08|28|57P|53300)' and state not in ('VT006', 'VT007') then
         raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', message, state);
@@ -693,6 +727,28 @@ end
 $$;
 
 COMMENT ON FUNCTION etl_query.blame_query(before text[], path text, state text, message text) IS 'After a query has failed: fails in another way if it changed its session, or failed with a SQLSTATE that says something about Vitrina or its connection';
+
+CREATE FUNCTION etl_query.has_prepared() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from pg_prepared_statement() as p where p.from_sql);
+end
+$$;
+
+COMMENT ON FUNCTION etl_query.has_prepared() IS 'Whether a statement was prepared in SQL, as the services never do: it may have the name of one of theirs. Asked once per page, because the server copies the texts of all prepared statements for that';
+
+CREATE FUNCTION etl_query.refuse_session() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+end
+$$;
+
+COMMENT ON FUNCTION etl_query.refuse_session() IS 'Fails because a query, or a trigger of a mart, changed its session';
 
 CREATE FUNCTION etl_query.session_state(path text) RETURNS text[]
     LANGUAGE plpgsql
@@ -707,20 +763,19 @@ begin
         current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
         current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
         current_setting('client_encoding'), current_setting('row_security'), current_setting('session_replication_role'),
-        current_setting('transform_null_equals'),
-        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p)];
+        current_setting('transform_null_equals')];
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.session_state(path text) IS 'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
+COMMENT ON FUNCTION etl_query.session_state(path text) IS 'The settings of a session that the statements around a query depend on';
 
-CREATE FUNCTION etl_query.set_back_session(before text[], path text) RETURNS void
+CREATE FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+    if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
     execute 'reset all';
@@ -734,7 +789,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text) IS 'Fails if the session is not as it was before a query. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,

@@ -22,7 +22,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return plan;
 end
 $$;

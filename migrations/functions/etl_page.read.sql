@@ -9,8 +9,9 @@
 -- A function that a query calls, or a trigger of a mart, may change its session all the same. One that changed a setting which
 -- the statements around it depend on, or a prepared statement, fails (VT006): the first is undone with the transaction, and for
 -- the second the services close the connection. A setting can also be changed behind one that lasts until the commit, where
--- that check does not see it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE is never
--- taken for one of Vitrina's or of a lost connection (VT007).
+-- that check does not see it: so afterwards all settings are set back to those that the session began with. Their own SQLSTATE
+-- is never taken for one of Vitrina's or of a lost connection (VT007). A prepared statement matters only to the statement that the
+-- services send next, so the outermost function looks at them.
 create or replace function etl_page.read(query text, after text[], upper text, page_size bigint, by_time boolean)
     returns setof record
     language plpgsql
@@ -27,6 +28,8 @@ create or replace function etl_page.read(query text, after text[], upper text, p
 as $$
 declare
     before text[] := etl_query.session_state(current_setting('search_path'));
+    -- Asked before the query executes. What it sets is set back before the next one.
+    outermost boolean := current_setting('vitrina.in_page', true) is distinct from 'on';
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
     begin
@@ -42,7 +45,7 @@ begin
             raise;
     end;
     -- Written with schemas throughout: the path may be the query's by now.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'));
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), outermost);
 end
 $$;
 

@@ -3,8 +3,8 @@ create or replace function etl_query.blame_query(before text[], path text, state
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed prepared statements of its session';
+    if etl_query.session_state(path) <> before or etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     if state ~ '^(VT|08|28|57P|53300)' and state not in ('VT006', 'VT007') then
         raise exception using errcode = 'VT007', message = format('%s (raised by the query as %s)', message, state);

@@ -13,10 +13,9 @@ begin
         current_setting('timezone'), current_setting('datestyle'), current_setting('intervalstyle'),
         current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('xmlbinary'),
         current_setting('client_encoding'), current_setting('row_security'), current_setting('session_replication_role'),
-        current_setting('transform_null_equals'),
-        (select concat_ws(' ', count(*) filter (where p.from_sql), count(*)) from pg_prepared_statement() as p)];
+        current_setting('transform_null_equals')];
 end
 $$;
 
 comment on function etl_query.session_state is
-    'What the statements around a query depend on in their session: settings, and how many prepared statements there are';
+    'The settings of a session that the statements around a query depend on';

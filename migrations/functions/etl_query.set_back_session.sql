@@ -1,10 +1,10 @@
-create or replace function etl_query.set_back_session(before text[], path text) returns void
+create or replace function etl_query.set_back_session(before text[], path text, outermost boolean) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if etl_query.session_state(path) <> before then
-        raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+    if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
+        perform etl_query.refuse_session();
     end if;
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
     execute 'reset all';
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function etl_query.set_back_session is
-    'Fails if the session is not as it was before a query. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+    'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';

@@ -27,6 +27,7 @@ async fn a_sound_deployment_is_found_so() {
         "migrations",
         "rights",
         "account",
+        "functions",
         "horizon",
         "source content",
         "source ugc",
@@ -45,7 +46,8 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     sqlx::raw_sql(
         "create table content.hidden (id int);
          revoke all on content.hidden from vitrina_query;
-         revoke insert on etl.etl_runs from vitrina_app;",
+         revoke insert on etl.etl_runs from vitrina_app;
+         drop trigger etl_runs_sum_up on etl.etl_runs;",
     )
     .execute(here.db.admin())
     .await
@@ -56,6 +58,7 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     assert_eq!((code, &report["ok"]), (Some(1), &false.into()));
     for (name, detail, fix) in [
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
+        ("functions", "somebody has changed or dropped etl.sum_up_run", "vitrina migrate"),
         ("source content", "queries may not read hidden", "vitrina migrate"),
         ("workers", "none reported", "vitrina worker"),
         ("elasticsearch", "does not answer", "ELASTICSEARCH_URL"),

@@ -1,7 +1,7 @@
 //! Statements that workers build around a user's query, besides the batches themselves.
 //!
-//! [`execute`] is for what writes or compares marts; a user's query stands in such a statement only as an argument of
-//! `etl_page.read`. [`read_first`] is for what only reads the source.
+//! [`execute`] is for what writes marts and [`compare`] for what compares them with their sources; a user's query stands in such a
+//! statement only as an argument of `etl_page.read`. [`read_first`] is for what only reads the source.
 
 use sqlx::PgConnection;
 
@@ -14,8 +14,6 @@ pub struct StatementOutcome {
     pub rows_read: i64,
     /// Rows that it wrote or removed.
     pub rows_written: i64,
-    /// The row that it found.
-    pub last: Option<Position>,
 }
 
 /// Executes a statement with the rights to write marts. For a query that pages by itself it is one page without bounds;
@@ -25,14 +23,26 @@ pub async fn execute(
     statement: &str,
     parameters: &[Option<String>],
 ) -> sqlx::Result<StatementOutcome> {
-    sqlx::query_as(
-        "select rows_read, rows_written, last from etl_mart.run($1, $2, 'infinity', 9223372036854775807, true)",
-    )
-    .bind(statement)
-    .bind(unbounded(parameters))
-    .persistent(false)
-    .fetch_one(connection)
-    .await
+    sqlx::query_as("select rows_read, rows_written from etl_mart.run($1, $2, 'infinity', 9223372036854775807, true)")
+        .bind(statement)
+        .bind(unbounded(parameters))
+        .persistent(false)
+        .fetch_one(connection)
+        .await
+}
+
+/// Executes a statement that reads sources and marts and writes nothing. Returns its JSON, with the same parameters.
+pub async fn compare(
+    connection: &mut PgConnection,
+    statement: &str,
+    parameters: &[Option<String>],
+) -> sqlx::Result<String> {
+    sqlx::query_scalar("select etl_mart.compare($1, $2)::text")
+        .bind(statement)
+        .bind(unbounded(parameters))
+        .persistent(false)
+        .fetch_one(connection)
+        .await
 }
 
 /// The list of texts in the first row that `query` returns, with the same parameters.

@@ -186,10 +186,11 @@ async fn a_session_whose_prepared_statements_were_replaced_is_never_used_again()
         end loop;
         return 'replaced';
     end";
-    for body in [
-        replace,
-        "begin deallocate all; return 'forgotten'; end",
-        "begin prepare mine as select 1; return 'added'; end",
+    // What is only forgotten executes nothing: the page passes, and the next statement of the services would fail.
+    for (body, passes) in [
+        (replace, false),
+        ("begin deallocate all; return 'forgotten'; end", true),
+        ("begin prepare mine as select 1; return 'added'; end", false),
     ] {
         let db = scene().await;
         make_outcome(&db).await;
@@ -200,11 +201,30 @@ async fn a_session_whose_prepared_statements_were_replaced_is_never_used_again()
         assert_eq!(backend(&pool).await, pid, "a session is used again");
         {
             let mut conn = pool.acquire().await.unwrap();
-            let error = execute(&mut conn, "select content.meddle() as meddled").await.unwrap_err();
-            assert_eq!(code(&error), "VT006", "{error}");
+            match execute(&mut conn, "select content.meddle() as meddled").await {
+                Ok(_) => assert!(passes, "{body}"),
+                Err(error) => assert!(code(&error) == "VT006" && !passes, "{body}: {error}"),
+            }
         }
         assert_ne!(backend(&pool).await, pid, "{body}");
     }
+}
+
+/// Rows that pass through a worker are read without a statement of Vitrina's own around the query.
+#[tokio::test]
+async fn a_query_that_is_read_by_itself_cannot_prepare_statements_either() {
+    let db = scene().await;
+    let body = "begin
+        perform set_config('vitrina.in_page', 'on', false), set_config('vitrina.in_page', 'on', true);
+        prepare mine as select 1;
+        return 'added';
+    end";
+    meddler(&db, body).await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    let read =
+        "select count(*) from etl_page.read('select content.meddle() as meddled', null, null, 1, false) as t (m text)";
+    let error = sqlx::raw_sql(read).execute(&mut *conn).await.unwrap_err();
+    assert_eq!(code(&error), "VT006", "{error}");
 }
 
 async fn backend(pool: &PgPool) -> i32 {

@@ -23,7 +23,7 @@ async fn a_page_is_executed_with_the_rights_to_write_marts_and_its_parameters() 
 }
 
 const COLUMNS: &str =
-    r#"'{id,"na""me",code,flags}', array['int'::regtype, 'text', 'character', 'bit[]']::oid[], '{id}'"#;
+    r#"array['id', 'na"me', 'code', 'flags'], array['int', 'text', 'character', 'bit[]']::regtype[]::oid[], '{id}'"#;
 
 #[tokio::test]
 async fn a_mart_is_made_of_the_columns_of_a_query_as_it_was_shown() {
@@ -58,4 +58,27 @@ async fn a_table_in_which_rows_are_gathered_is_unique_by_the_key_and_can_be_drop
         assert_eq!(text(&mut app, "select etl_mart.drop_gathering('gathered')").await, "");
     }
     assert_eq!(text(&mut owner, "select to_regclass('etl_swap.gathered')").await, "null");
+}
+
+#[tokio::test]
+async fn a_comparison_returns_its_answer_and_writes_nothing() {
+    let db = TestDatabase::create().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let compare = |statement: &str| format!("select etl_mart.compare('{statement}', array[null, null, 'third'])");
+    let answer =
+        "select jsonb_build_array(current_user, ($5)[3], $1, $2, $3, $4, $6, count(*)) from analytics.film_dim";
+    let expected = r#"["vitrina_mart", "third", null, null, "infinity", 9223372036854775807, "infinity", 0]"#;
+    assert_eq!(text(&mut app, compare(answer)).await, expected);
+    let read =
+        "select to_jsonb(who) from etl_page.read(''select current_user::text'', $5, $6, $4, true) as page (who text)";
+    assert_eq!(text(&mut app, compare(read)).await, r#""vitrina_query""#);
+    for writes in [
+        "with gone as (delete from analytics.film_dim returning 1) select to_jsonb(count(*)) from gone",
+        "create table analytics.planted (); select to_jsonb(1)",
+    ] {
+        assert_eq!(failure(&mut app, compare(writes)).await.0, "25006", "{writes}");
+    }
+    let mut tx = db.pool().begin().await.unwrap();
+    assert_eq!(text(&mut tx, compare("select to_jsonb(1)")).await, "1");
+    sqlx::raw_sql("delete from etl.etl_dead_letters").execute(&mut *tx).await.unwrap();
 }

@@ -106,14 +106,18 @@ async fn a_session_that_was_changed_is_seen_and_one_that_was_not_is_set_back() {
         .execute(&mut *tx)
         .await
         .unwrap();
-    sqlx::raw_sql("set local enable_hashjoin = off; select etl_query.set_back_session(before, 'path') from state")
-        .execute(&mut *tx)
-        .await
-        .unwrap();
+    sqlx::raw_sql(
+        "set local enable_hashjoin = off; select etl_query.set_back_session(before, 'path', true) from state",
+    )
+    .execute(&mut *tx)
+    .await
+    .unwrap();
     let settings = "select concat_ws(' ', current_setting('enable_hashjoin'), current_setting('statement_timeout'), current_setting('search_path'))";
     assert_eq!(text(&mut tx, settings).await, "on 77s path");
     sqlx::raw_sql("set local timezone = 'Asia/Tokyo'; savepoint changed").execute(&mut *tx).await.unwrap();
-    for function in ["set_back_session(before, 'path')", "blame_query(before, 'path', '22012', 'division by zero')"] {
+    for function in
+        ["set_back_session(before, 'path', true)", "blame_query(before, 'path', '22012', 'division by zero')"]
+    {
         let (code, message) = failure(&mut tx, format!("select etl_query.{function} from pg_temp.state")).await;
         assert_eq!(code, "VT006", "{message}");
         sqlx::raw_sql("rollback to changed").execute(&mut *tx).await.unwrap();
@@ -133,4 +137,28 @@ async fn a_query_is_blamed_for_a_code_that_is_not_its_own_and_for_no_other() {
         let (blamed, message) = failure(&mut owner, blame(code)).await;
         assert_eq!((blamed.as_str(), message), ("VT007", format!("the end (raised by the query as {code})")));
     }
+}
+
+#[tokio::test]
+async fn a_statement_that_was_prepared_in_sql_is_seen_by_the_outermost_function() {
+    let db = TestDatabase::create().await;
+    let mut tx = db.admin().begin().await.unwrap();
+    sqlx::raw_sql("create temporary table state as select etl_query.session_state('path') as before")
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    let has = "select etl_query.has_prepared()";
+    assert_eq!(text(&mut tx, has).await, "false", "those of the driver do not count");
+    sqlx::raw_sql("prepare mine as select 1; savepoint prepared").execute(&mut *tx).await.unwrap();
+    assert_eq!(text(&mut tx, has).await, "true");
+    let refused = failure(&mut tx, "select etl_query.refuse_session()").await;
+    sqlx::raw_sql("rollback to prepared").execute(&mut *tx).await.unwrap();
+    assert_eq!(refused.0, "VT006");
+    let outermost =
+        failure(&mut tx, "select etl_query.set_back_session(before, 'path', true) from pg_temp.state").await;
+    sqlx::raw_sql("rollback to prepared").execute(&mut *tx).await.unwrap();
+    assert_eq!(outermost, refused);
+    let within = "select etl_query.set_back_session(before, 'path', false)::text from pg_temp.state";
+    assert_eq!(text(&mut tx, within).await, "");
+    sqlx::raw_sql("deallocate mine").execute(&mut *tx).await.unwrap();
 }

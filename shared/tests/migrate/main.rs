@@ -291,6 +291,7 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
     let (app, both) = (vec!["vitrina_app"], vec!["vitrina_app", "vitrina_mart"]);
     let inside = vec!["vitrina_mart", "vitrina_query"];
     let expected = [
+        ("etl_mart.compare", &app),
         ("etl_mart.create_gathering", &app),
         ("etl_mart.create_mart", &app),
         ("etl_mart.drop_gathering", &app),
@@ -301,6 +302,8 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
         ("etl_page.read", &both),
         ("etl_page.write_rows", &vec!["vitrina_mart"]),
         ("etl_query.blame_query", &inside),
+        ("etl_query.has_prepared", &inside),
+        ("etl_query.refuse_session", &inside),
         ("etl_query.session_state", &inside),
         ("etl_query.set_back_session", &inside),
     ];

@@ -349,7 +349,6 @@ async fn ask<T: serde::de::DeserializeOwned>(
     scope: &Scope,
     keys: Option<&[&[Option<String>]]>,
 ) -> Result<T, BatchError> {
-    let outcome = pages::execute(tx, statement, &parameters(scope, keys)?).await?;
-    let text = outcome.last.and_then(|last| last.0.into_iter().next().flatten()).unwrap_or_default();
-    serde_json::from_str(&text).map_err(|error| BatchError::fatal(format!("a comparison cannot be read: {error}")))
+    let answer = pages::compare(tx, statement, &parameters(scope, keys)?).await?;
+    serde_json::from_str(&answer).map_err(|error| BatchError::fatal(format!("a comparison cannot be read: {error}")))
 }

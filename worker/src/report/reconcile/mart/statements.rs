@@ -1,9 +1,10 @@
-//! The statements of a comparison. Each returns one row whose `last` holds JSON, as [`etl_mart.run`] wants it.
+//! The statements of a comparison. Each returns one `jsonb`, as [`etl_mart.compare`] wants it; those of a repair return what
+//! `etl_mart.run` wants.
 //!
 //! `coarse` hashes both sides once, in buckets of keys; `narrow` looks into those buckets that differ. So neither the
 //! worker nor the server ever holds more than the buckets' sums and the rows of a few of them.
 //!
-//! [`etl_mart.run`]: ../../../../../migrations/functions/etl_mart.run.sql
+//! [`etl_mart.compare`]: ../../../../../migrations/functions/etl_mart.compare.sql
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
@@ -55,10 +56,10 @@ impl Sides<'_> {
                  select count(*) as n, {least} as least, {greatest} as greatest
                  from ({target}) as t where not {flying}
              )
-             select 0::bigint, 0::bigint, array[jsonb_build_object(
+             select jsonb_build_object(
                  'source_rows', s.n, 'target_rows', t.n, 'in_flight', s.flying,
                  'source_min', s.least, 'source_max', s.greatest, 'target_min', t.least, 'target_max', t.greatest
-             )::text], false
+             )
              from s cross join t",
             settled_least = self.control_text("min(c) filter (where settled)"),
             settled_greatest = self.control_text("max(c) filter (where settled)"),
@@ -96,12 +97,12 @@ impl Sides<'_> {
                         coalesce(s.n, 0) = coalesce(t.n, 0) and coalesce(s.h, 0) = coalesce(t.h, 0) as same
                  from ({source}) as s full join ({target}) as t on s.bucket = t.bucket
              )
-             select 0::bigint, 0::bigint, array[jsonb_build_object(
+             select jsonb_build_object(
                  'same_rows', coalesce(sum(s_n) filter (where same), 0), 'in_flight', coalesce(sum(flying), 0),
                  'source_min', {source_min}, 'source_max', {source_max},
                  'target_min', {target_min}, 'target_max', {target_max},
                  'buckets', coalesce(jsonb_agg(bucket order by bucket) filter (where not same), '[]')
-             )::text], false
+             )
              from pair",
             source = side(&self.source_versions(), "s", settled, flying),
             target = side(&self.target("true"), "t", "", "0"),
@@ -117,7 +118,7 @@ impl Sides<'_> {
         let texts: Vec<_> = self.key_names("listed").iter().map(|name| format!("{name}::text")).collect();
         format!(
             "with {found}
-             select 0::bigint, 0::bigint, array[jsonb_build_object(
+             select jsonb_build_object(
                  'source_rows', count(*) filter (where settled),
                  'target_rows', {target_rows},
                  'missing', count(*) filter (where kind = 'missing'),
@@ -127,7 +128,7 @@ impl Sides<'_> {
                      select coalesce(jsonb_agg(jsonb_build_array(listed.kind, {texts})), '[]')
                      from (select * from found where kind is not null order by {keys} limit {MOST_KEYS}) as listed
                  )
-             )::text], false
+             )
              from found",
             found = self.found(closer, ""),
             // A query that repeats a key finds the target's row as often; in mode `full` nothing is in flight.
@@ -167,9 +168,9 @@ impl Sides<'_> {
         let texts: Vec<_> = self.key_names("s").iter().map(|name| format!("{name}::text")).collect();
         format!(
             "with {wanted}, s as materialized ({source})
-             select 0::bigint, 0::bigint, array[coalesce(jsonb_agg(
+             select coalesce(jsonb_agg(
                  jsonb_build_object('key', jsonb_build_array({texts}), 'columns', {differs})
-             ), '[]')::text], false
+             ), '[]')
              from s join (select {target_keys}{target_values} from analytics.{table} as target) as t on {same}",
             wanted = self.wanted(),
             source = self.source(&self.only(&Closer::Keys), &values("source")),
@@ -188,7 +189,7 @@ impl Sides<'_> {
             "with {wanted},
              once as materialized (select rows.*, true as here from ({source}) as rows),
              twice as materialized (select rows.*, true as here from ({source}) as rows)
-             select 0::bigint, 0::bigint, array[count(*)::text], false
+             select to_jsonb(count(*))
              from once full join twice on {same}
              where once.here is null or twice.here is null or once.h <> twice.h",
             wanted = self.wanted(),
