@@ -67,6 +67,15 @@ const CHECKSUMS: &str = include_str!("../../../migrations/checksums");
 /// Names mean the server's own, and definitions are written with schemas.
 const SESSION: &str = "set local search_path = pg_catalog, pg_temp; set local quote_all_identifiers = off";
 
+/// What an account that is no superuser needs while functions are applied: the right to call one, in order to replace it; and the
+/// new owner of one must be allowed to create it.
+const LEND: &str = "grant execute on all functions in schema etl_page, etl_mart to current_user;
+    grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart";
+
+/// The rights to call functions are taken back with all others (`grants.sql`).
+const TAKE_BACK: &str =
+    "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
+
 /// Everything in our schemas that a file could have made: what the server says of it, and what removes it.
 const PRESENT: &str = r"
     with present as (
@@ -149,15 +158,11 @@ pub async fn apply(
     };
     let due: Vec<_> = files.iter().filter(|file| !stays(file)).collect();
     if !due.is_empty() {
-        // The new owner of a function needs this right while the function is given to it, and never else.
-        let lend = "grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart";
-        sqlx::raw_sql(lend).execute(&mut *tx).await?;
+        sqlx::raw_sql(LEND).execute(&mut *tx).await?;
         for file in &due {
             apply_file(&mut tx, file, revision).await?;
         }
-        let take_back =
-            "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
-        sqlx::raw_sql(take_back).execute(&mut *tx).await?;
+        sqlx::raw_sql(TAKE_BACK).execute(&mut *tx).await?;
     }
     sqlx::query("update etl.etl_functions set revision = $1 where revision < $1")
         .bind(revision)

@@ -52,7 +52,7 @@ async fn fingerprint(db: &PgPool) -> BTreeSet<String> {
         union all
         select format('default %s %s', defaclnamespace::regnamespace, defaclacl) from pg_default_acl
         union all
-        select format('member %s %s', roleid::regrole, member::regrole) from pg_auth_members
+        select format('member %s %s', roleid::regrole, member::regrole) from pg_auth_members where member::regrole::text ~ '^vitrina_'
         union all
         select format('migration %s %s', version, encode(checksum, 'hex')) from etl._sqlx_migrations
         union all

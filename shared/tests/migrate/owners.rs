@@ -3,7 +3,7 @@
 //! With its password one can have any SQL executed as `vitrina_mart`: `etl_mart.run` executes a statement, and that may call a
 //! function of the session, a trigger of a mart or a rule.
 
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::{AssertSqlSafe, PgConnection, postgres::PgPoolOptions};
 use vitrina_shared::{
     migrate::{
         self,
@@ -12,7 +12,7 @@ use vitrina_shared::{
     testing::TestDatabase,
 };
 
-use crate::{assert_same, fingerprint, schemas};
+use crate::{assert_same, empty, fingerprint, schemas};
 
 /// Statements that would give other functions, or the same to others.
 const HOSTILE: [&str; 16] = [
@@ -151,4 +151,33 @@ async fn rights_that_somebody_gave_are_taken_back() {
     sqlx::raw_sql(AssertSqlSafe(given)).execute(db.admin()).await.unwrap();
     migrate::migrate(db.admin(), &schemas()).await.unwrap();
     assert_same(&fingerprint(db.admin()).await, &before);
+}
+
+/// The server asks more of it than of a superuser: to be allowed to call a function that it replaces, and the new owner of one to
+/// be allowed to create it.
+#[tokio::test]
+async fn an_owner_that_is_no_superuser_migrates_and_repairs() {
+    let db = empty().await;
+    let name: String = sqlx::query_scalar("select current_database()").fetch_one(db.admin()).await.unwrap();
+    let owner = format!("owner_of_{name}");
+    let made = format!(
+        "create role {owner} login createrole; alter database {name} owner to {owner};
+         grant vitrina_query, vitrina_mart, vitrina_app, pg_read_all_stats to {owner} with admin option"
+    );
+    sqlx::raw_sql(AssertSqlSafe(made)).execute(db.admin()).await.unwrap();
+    let session = db.admin().connect_options().as_ref().clone().username(&owner);
+    let pool = PgPoolOptions::new().max_connections(3).connect_lazy_with(session);
+    migrate::migrate(&pool, &schemas()).await.unwrap();
+    let before = fingerprint(db.admin()).await;
+    let broken = "alter function etl_mart.run security invoker; drop function etl_page.read; drop trigger etl_runs_sum_up on etl.etl_runs";
+    sqlx::raw_sql(broken).execute(&pool).await.unwrap();
+    assert_eq!(
+        examine(&mut pool.acquire().await.unwrap()).await.unwrap().changed,
+        ["etl.sum_up_run", "etl_mart.run", "etl_page.read"]
+    );
+
+    migrate::migrate(&pool, &schemas()).await.unwrap();
+
+    assert_same(&fingerprint(db.admin()).await, &before);
+    pool.close().await;
 }
