@@ -181,6 +181,20 @@ begin
 end
 $$;
 
+create function etl_page.keep_temporary_schema() returns void
+    language plpgsql
+    security definer
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    create temporary table vitrina_first ();
+    drop table pg_temp.vitrina_first;
+end
+$$;
+
+comment on function etl_page.keep_temporary_schema is
+    'Makes the session''s schema for temporary objects, for good. etl_page.describe would make it and undo that each time, and whatever is undone in pg_namespace costs the session all its plans';
+
 create function etl_page.describe(query text)
     returns table (tree text, names text[], types oid[], type_names text[], declared text[], collations text[])
     language plpgsql

@@ -85,7 +85,7 @@ begin
 end
 $$;
 grant execute on function
-    etl_page.read, etl_page.describe, etl_page.estimate, etl_page.run, etl_page.create_gathering, etl_page.drop_gathering,
+    etl_page.read, etl_page.describe, etl_page.keep_temporary_schema, etl_page.estimate, etl_page.run, etl_page.create_gathering, etl_page.drop_gathering,
     etl_page.mart_ddl, etl_page.create_mart
     to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
