@@ -615,6 +615,20 @@ ALTER FUNCTION etl_page.estimate(query text, after text[], upper text, page_size
 
 COMMENT ON FUNCTION etl_page.estimate(query text, after text[], upper text, page_size bigint, by_time boolean) IS 'The plan of what etl_page.read would execute. Parameters as there';
 
+CREATE FUNCTION etl_page.keep_temporary_schema() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    create temporary table vitrina_first ();
+    drop table pg_temp.vitrina_first;
+end
+$$;
+
+ALTER FUNCTION etl_page.keep_temporary_schema() OWNER TO vitrina_query;
+
+COMMENT ON FUNCTION etl_page.keep_temporary_schema() IS 'Makes the session''s schema for temporary objects, for good. etl_page.describe would make it and undo that each time, and whatever is undone in pg_namespace costs the session all its plans';
+
 CREATE FUNCTION etl_page.mart_ddl(mart text, columns text[], types oid[], key text[]) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'

@@ -76,7 +76,11 @@ impl App {
                 let (database, timeout) = (database.clone(), timeout.clone());
                 move || database::pool_with(&database, "vitrina-api", &[&[("statement_timeout", &timeout)], &BY_KEY])
             }),
-            describing: Describing::new(database::pool_for_queries(&few, "vitrina-api-describing", &[&[limit]])),
+            describing: Describing::new(database::pool_for_queries(
+                &few,
+                "vitrina-api-describing",
+                &[&[limit], &BY_KEY],
+            )),
             turns: Turns::new(
                 DESCRIBING_PATIENCE,
                 "the server is still busy with an earlier query of this token, one is read at a time",

@@ -104,7 +104,9 @@ begin
 end
 $$;
 grant execute on all functions in schema etl_query to vitrina_query, vitrina_mart;
-grant execute on function etl_page.read, etl_page.describe, etl_page.estimate, etl_page.mart_ddl to vitrina_app;
+grant execute on function
+    etl_page.read, etl_page.describe, etl_page.keep_temporary_schema, etl_page.estimate, etl_page.mart_ddl
+    to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
 grant execute on all functions in schema etl_mart to vitrina_app;
 

@@ -31,6 +31,7 @@ use std::fmt;
 
 #[cfg(feature = "testing")]
 pub use describe::judge_alone;
+use describe::keep_temporary_schema;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};

@@ -88,7 +88,8 @@ impl Worker {
             describing: Describing::new(database::pool_for_queries(
                 &sized(2),
                 "vitrina-worker-describing",
-                &[&BATCH_LIMITS],
+                // Of a query nothing is planned there: all statements look up catalogs by their keys.
+                &[&BATCH_LIMITS, &BY_KEY],
             )),
             reports: database::pool_for_queries(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
             control: database::pool_with(

@@ -95,6 +95,12 @@ pub async fn describe(
     Ok(Description { columns, types, relations, origins, unsteady })
 }
 
+/// Prepares a new session for descriptions: with a schema for temporary objects that stays it keeps its plans.
+pub(super) async fn keep_temporary_schema(conn: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::raw_sql("select etl_page.keep_temporary_schema()").execute(conn).await?;
+    Ok(())
+}
+
 /// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.
 #[cfg(feature = "testing")]
 pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSchemas) -> Result<(), GuardError> {
@@ -176,10 +182,10 @@ async fn facts(conn: &mut PgConnection, columns: &[SourceColumn], origins: &[(u3
              select k.oid
              from pg_collation k
              join pg_namespace n on n.oid = k.collnamespace
-             where format('%I.%I', n.nspname, k.collname) = c.collated_by
+             where c.collated_by is not null and format('%I.%I', n.nspname, k.collname) = c.collated_by
                and k.collencoding in (-1, pg_char_to_encoding(getdatabaseencoding()))
              limit 1
-         ) as k on c.collated_by is not null",
+         ) as k on true",
     );
     let statement = format!(
         "with recursive {leaves}

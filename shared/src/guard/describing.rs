@@ -12,7 +12,10 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use uuid::Uuid;
 
-use super::{Description, GuardError, QueryLimits, Refusal, SourceQuery, SourceSchemas, check_functions, describe};
+use super::{
+    Description, GuardError, QueryLimits, Refusal, SourceQuery, SourceSchemas, check_functions, describe,
+    keep_temporary_schema,
+};
 use crate::store::backends;
 
 /// Longer than the statements of a description may take.
@@ -58,6 +61,9 @@ impl Describing {
             let mut connection = this.pool.acquire().await?;
             let limits = QueryLimits::default();
             let asked = async {
+                if connection.cached_statements_size() == 0 {
+                    keep_temporary_schema(&mut connection).await?;
+                }
                 check_functions(&mut connection, &query, &schemas).await?;
                 let walk = (walk.0.as_deref(), walk.1.as_deref());
                 describe(&mut connection, &query, walk, &schemas, &limits).await

@@ -49,6 +49,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl_query.blame_query",
     "etl_page.read",
     "etl_page.estimate",
+    "etl_page.keep_temporary_schema",
     "etl_page.describe",
     "etl_page.write_rows",
     "etl_page.mart_ddl",

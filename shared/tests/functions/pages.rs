@@ -60,6 +60,20 @@ async fn a_description_says_what_a_query_returns_and_leaves_nothing_behind() {
     assert_eq!(two.0, "42601");
 }
 
+#[tokio::test]
+async fn the_schema_for_temporary_objects_stays_and_holds_nothing() {
+    let db = TestDatabase::create().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let schema = "select pg_my_temp_schema()::regnamespace";
+    assert_eq!(text(&mut app, schema).await, "-");
+    text(&mut app, "select etl_page.keep_temporary_schema()").await;
+    let kept = text(&mut app, schema).await;
+    assert!(kept.starts_with("pg_temp_"), "{kept}");
+    text(&mut app, "select tree from etl_page.describe('select 1 as one')").await;
+    assert_eq!(text(&mut app, schema).await, kept);
+    assert_eq!(text(&mut app, "select count(*) from pg_class where relnamespace = pg_my_temp_schema()").await, "0");
+}
+
 /// A page that was put down, and a statement that writes the rows at the places `$1` to `$2`.
 const STAGED: &str = "
     select etl.stage_page(); select etl.stage_page();

@@ -298,6 +298,7 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
         ("etl_mart.run", &app),
         ("etl_page.describe", &app),
         ("etl_page.estimate", &app),
+        ("etl_page.keep_temporary_schema", &app),
         ("etl_page.mart_ddl", &both),
         ("etl_page.read", &both),
         ("etl_page.write_rows", &vec!["vitrina_mart"]),

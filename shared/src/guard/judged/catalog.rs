@@ -57,21 +57,22 @@ pub(super) async fn look_up(conn: &mut PgConnection, mentions: &Mentions, schema
     let used = used("$6::oid[]", "$7::oid[]", "$1::oid[]");
     let statement = format!(
         r"
+        {used}
         select json_build_object(
-            'complete', not exists (select from unnest($1::oid[] || $4::oid[] || $5::oid[]) as o where o not in (select oid from pg_proc))
-                and not exists (select from unnest($2::oid[] || $3::oid[]) as o where o not in (select oid from pg_operator))
-                and not exists (select from unnest($6::oid[] || $7::oid[]) as o where o not in (select oid from pg_type)),
+            'complete', not exists (select from unnest($1::oid[] || $4::oid[] || $5::oid[]) as o where not exists (select from pg_proc p where p.oid = o))
+                and not exists (select from unnest($2::oid[] || $3::oid[]) as o where not exists (select from pg_operator p where p.oid = o))
+                and not exists (select from unnest($6::oid[] || $7::oid[]) as o where not exists (select from pg_type p where p.oid = o)),
             'functions', {},
             'relations', {},
             'out_of_reach', ({OUT_OF_REACH}),
-            'names', array({used} select distinct t.typname::text {NAMES_OF_THINGS}),
-            'checks', array({used} select k.conbin::text from used u join pg_constraint k on k.contypid = u.oid and k.contype = 'c'),
+            'names', array(select distinct t.typname::text {NAMES_OF_THINGS}),
+            'checks', array(select k.conbin::text from used u join pg_constraint k on k.contypid = u.oid and k.contype = 'c'),
             'own', {}
         )
         ",
         list(&functions()),
         list(RELATIONS),
-        list(&format!("{used}, {}", own_functions())),
+        list(&own_functions()),
     );
     let found: Json<Found> = sqlx::query_scalar(AssertSqlSafe(statement))
         .bind(oids(&mentions.functions))
@@ -281,7 +282,7 @@ const NAMES_OF_THINGS: &str = r"
 fn own_functions() -> String {
     format!(
         r"
-        added as (
+        with added as (
             select u.oid from used u join pg_type t on t.oid = u.oid and t.typnamespace <> 'pg_catalog'::regnamespace
         )
         select distinct {FACTS}
