@@ -96,13 +96,16 @@ async fn up_comes_back_after_kill_9_with_everything_it_had() {
     let directory = place();
     let data_dir = directory.path().join("data");
     let mut up = Up::start(&data_dir).await;
-    let pipelines = format!("{}/api/v1/pipelines", up.base);
+    let query = "select n, n::text as name from generate_series(1, 3) n";
+    let target = json!({"target": "analytics.numbers", "key": ["n"], "create": {"source_query": query}});
     let pipeline = json!({
-        "name": "numbers", "mode": "full", "target_table": "analytics.genre_dim",
-        "source_query": "select gen_random_uuid() as genre_id, n::text as name, now() as modified from generate_series(1, 3) n",
+        "name": "numbers", "mode": "full", "target_table": "analytics.numbers", "source_query": query,
     });
-    let created = reqwest::Client::new().post(&pipelines).json(&pipeline).send().await.unwrap();
-    assert_eq!(created.status(), 201, "{}", created.text().await.unwrap());
+    for (path, body) in [("targets", target), ("pipelines", pipeline)] {
+        let address = format!("{}/api/v1/{path}", up.base);
+        let created = reqwest::Client::new().post(address).json(&body).send().await.unwrap();
+        assert_eq!(created.status(), 201, "{path}: {}", created.text().await.unwrap());
+    }
 
     up.signal(Signal::KILL);
     up.wait().await;

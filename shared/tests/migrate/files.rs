@@ -53,18 +53,18 @@ fn every_function_of_the_folder_is_in_the_program() {
     assert_eq!(listed, sql_files("functions").into_keys().collect::<Vec<_>>());
 }
 
-/// `major` in the dump's first line. Servers of other versions write views and constraints in other words: of those the names are
-/// compared.
+/// The server's version, in the dump's first line. Other versions write views and constraints in other words: there only what is
+/// created is compared, by kind and name.
 fn version(text: &str) -> &str {
     text.lines().next().unwrap().rsplit(' ').next().unwrap()
 }
 
 /// What a dump creates, by kind and name.
 fn created(dump: &str) -> Vec<&str> {
-    let lines = dump.lines().filter(|line| line.starts_with("CREATE "));
-    let mut names: Vec<_> = lines.map(|line| line.split([' ']).take(4).last().unwrap_or(line)).collect();
-    names.sort_unstable();
-    names
+    let mut created: Vec<_> = dump.lines().filter(|line| line.starts_with("CREATE ")).collect();
+    created.iter_mut().for_each(|line| *line = line.split('(').next().unwrap_or(line).trim());
+    created.sort_unstable();
+    created
 }
 
 #[tokio::test]
@@ -76,14 +76,14 @@ async fn the_schema_that_is_committed_is_the_one_that_migrations_make() {
     assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
     let (made, committed) =
         (String::from_utf8(dumped.stdout).unwrap(), fs::read_to_string(migrations().join("schema.sql")).unwrap());
+    assert!(created(&committed).contains(&"CREATE TABLE etl.etl_runs"));
+    assert_eq!(created(&made), created(&committed), "`make schema` writes migrations/schema.sql anew");
     if version(&made) == version(&committed) {
         assert!(
             made == committed,
             "`make schema` writes migrations/schema.sql anew; what differs:\n{}",
             differs(&made, &committed)
         );
-    } else {
-        assert_eq!(created(&made), created(&committed));
     }
 }
 
