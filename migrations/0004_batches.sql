@@ -80,6 +80,8 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
+    -- A cursor `with hold` would be executed at the commit, with the rights of the session.
+    execute 'close all';
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
     execute 'reset all';
     perform set_config('search_path', before[1], true),
@@ -93,7 +95,7 @@ end
 $$;
 
 comment on function etl_query.set_back_session is
-    'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+    'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 create function etl_query.blame_query(before text[], path text, state text, message text) returns void
     language plpgsql
@@ -327,13 +329,18 @@ end
 $$;
 
 -- A query can change the name of its session. It cannot let go of a lock that lasts as long as the transaction. The lock is
--- shared and only tried for: no account can make Vitrina wait by it.
-create function etl.mark_session(work uuid) returns boolean
-    language sql
+-- shared and only tried for: no account can make Vitrina wait by it, and what cannot be marked is not executed.
+create function etl.mark_session(work uuid) returns void
+    language plpgsql
     set search_path = pg_catalog, pg_temp
-begin atomic
-    select pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0));
-end;
+as $$
+begin
+    if not pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0)) then
+        -- Nobody could find the session to end it.
+        raise exception using errcode = '55P03', message = 'another session holds the advisory lock by which Vitrina finds its own statements';
+    end if;
+end
+$$;
 
 comment on function etl.mark_session is 'Marks the transaction as one that works for a run, a report or a description';
 
