@@ -82,12 +82,17 @@ $$;
 
 COMMENT ON FUNCTION etl.log_in_commit_order() IS 'Gives an entry of the log its id within the commit, and announces it';
 
-CREATE FUNCTION etl.mark_session(work uuid) RETURNS boolean
-    LANGUAGE sql
+CREATE FUNCTION etl.mark_session(work uuid) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT pg_try_advisory_xact_lock_shared(hashtextextended((work)::text, (0)::bigint)) AS pg_try_advisory_xact_lock_shared;
-END;
+    AS $$
+begin
+    if not pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0)) then
+        -- Nobody could find the session to end it.
+        raise exception using errcode = '55P03', message = 'another session holds the advisory lock by which Vitrina finds its own statements';
+    end if;
+end
+$$;
 
 COMMENT ON FUNCTION etl.mark_session(work uuid) IS 'Marks the transaction as one that works for a run, a report or a description';
 
@@ -329,12 +334,22 @@ CREATE FUNCTION etl.stage_page() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    page oid := to_regclass('pg_temp.vitrina_page');
+    refused oid := to_regclass('pg_temp.vitrina_refused');
 begin
-    if to_regclass('pg_temp.vitrina_page') is null then
+    if page is null and refused is null then
         create temporary table pg_temp.vitrina_page (place bigint not null, doc json not null) on commit delete rows;
         create temporary table pg_temp.vitrina_refused (place bigint not null, error text not null) on commit delete rows;
         grant select on pg_temp.vitrina_page to vitrina_mart;
         grant select, insert on pg_temp.vitrina_refused to vitrina_mart;
+    elsif (
+        select count(*) from pg_class c
+        where c.oid in (page, refused) and c.relkind = 'r' and pg_get_userbyid(c.relowner) = current_user
+          and not c.relhastriggers and not c.relhasrules and not c.relrowsecurity
+    ) <> 2 then
+        -- A trigger of a mart may make temporary tables, whose triggers would execute with the rights of the session.
+        raise exception using errcode = 'VT006', message = 'a trigger of the mart made tables of the names in which pages are put down';
     end if;
 end
 $$;
@@ -791,6 +806,8 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
+    -- A cursor `with hold` would be executed at the commit, with the rights of the session.
+    execute 'close all';
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
     execute 'reset all';
     perform set_config('search_path', before[1], true),
@@ -803,7 +820,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,

@@ -90,6 +90,9 @@ fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryE
     Ok(Some(Arc::new(file.map_err(|source| TelemetryError::File { path: path.clone(), source })?)))
 }
 
+/// Whatever is asked for: notices and warnings of the server are a user's words (`raise warning`), and may quote rows.
+const NOTICES_OFF: &str = "sqlx::postgres::notice=off";
+
 /// What is logged, and where it goes.
 struct Log {
     layers: Layers,
@@ -101,6 +104,10 @@ impl Log {
         let filter = EnvFilter::builder().parse(&config.filter);
         let filter = filter
             .map_err(|error| TelemetryError::Filter { filter: config.filter.clone(), reason: error.to_string() })?;
+        let filter = match NOTICES_OFF.parse() {
+            Ok(directive) => filter.add_directive(directive),
+            Err(_) => filter,
+        };
         let layers = match config.format {
             LogFormat::Text => text(file),
             LogFormat::Json => json(file),
@@ -200,6 +207,20 @@ mod tests {
             let object: serde_json::Value = serde_json::from_str(line).expect("an object");
             assert_eq!(object["pipeline"], "films");
         }
+    }
+
+    #[test]
+    fn what_a_query_raises_as_a_notice_is_never_logged() {
+        let path = std::env::temp_dir().join(format!("vitrina-notice-{}.log", std::process::id()));
+        let config = LogConfig { filter: "trace".to_owned(), file: Some(path.clone()), ..LogConfig::default() };
+        let log = Log::new(&config, open_file(&config).expect("a file")).expect("a log");
+        tracing::subscriber::with_default(log.subscriber(), || {
+            tracing::warn!(target: "sqlx::postgres::notice", "card 4111");
+            tracing::warn!(target: "sqlx::query", "another");
+        });
+        let text = std::fs::read_to_string(&path).expect("the log");
+        std::fs::remove_file(path).expect("the file goes");
+        assert!(text.contains("another") && !text.contains("4111"), "{text}");
     }
 
     #[test]

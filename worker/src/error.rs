@@ -119,6 +119,17 @@ impl BatchError {
         matches!(self, Self::Away(error) if error.as_database_error().is_some())
     }
 
+    /// As it is told, with the code of what the server said: by that everyone knows that the words may quote a row.
+    fn with_code(&self) -> String {
+        match self {
+            Self::Away(error) => match error.as_database_error() {
+                Some(server) => explain(server, &server.code().unwrap_or_default()),
+                None => self.to_string(),
+            },
+            _ => self.to_string(),
+        }
+    }
+
     /// The same, or a failure if the server has ended the sessions of this job so often that it is the job's own doing.
     pub fn unless_lost(self, times: u32) -> Self {
         if times < MOST_LOST || !self.lost_session() {
@@ -126,7 +137,7 @@ impl BatchError {
         }
         Self::Failed {
             class: ErrorClass::Transient,
-            message: format!("the server ended the session {times} times: {self}"),
+            message: format!("the server ended the session {times} times: {}", self.with_code()),
         }
     }
 }
@@ -157,8 +168,8 @@ impl From<sqlx::Error> for BatchError {
         if database::is_read_only(&error) {
             return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message()));
         }
-        if let Some(key) = repeated_key(server) {
-            return Self::fatal(several_rows(&format!("({key}) ")));
+        if is_repeated_key(server) {
+            return Self::fatal(SEVERAL_ROWS);
         }
         // What Vitrina refuses never ends the session: a query has made this of an error of its own.
         if code.starts_with("VT") && is_fatal(server) {
@@ -226,22 +237,19 @@ fn words(error: &dyn DatabaseError) -> String {
     error.message().chars().take(MAX_WORDS).collect()
 }
 
-fn several_rows(key: &str) -> String {
-    format!("the query returns several rows for one key {key}of the target: make the key unique in the query")
-}
+/// Not with the key's columns from the server's message: a function of the query may have raised it with any words.
+const SEVERAL_ROWS: &str = "the query returns several rows for one key of the target: make the key unique in the query";
 
-/// The key's columns, where a run with `full_strategy: swap` gathered a second row of one key.
-fn repeated_key<'a>(error: &'a (dyn DatabaseError + 'static)) -> Option<&'a str> {
-    let error = error.try_downcast_ref::<PgDatabaseError>()?;
-    let gathered = error.code() == "23505" && error.schema() == Some(SWAP_SCHEMA);
-    // `Key (film_id, language)=(…) already exists.`, in the server's language.
-    error.detail().filter(|_| gathered)?.split_once(")=(")?.0.split_once('(').map(|(_, columns)| columns)
+/// Whether a run with `full_strategy: swap` gathered a second row of one key.
+fn is_repeated_key(error: &(dyn DatabaseError + 'static)) -> bool {
+    let error = error.try_downcast_ref::<PgDatabaseError>();
+    error.is_some_and(|error| error.code() == "23505" && error.schema() == Some(SWAP_SCHEMA))
 }
 
 /// The server's message with its code. By the code everyone knows that the words are not ours and may quote a row.
 fn explain(error: &dyn DatabaseError, code: &str) -> String {
     match code {
-        "21000" => several_rows(""),
+        "21000" => SEVERAL_ROWS.to_owned(),
         // A trigger of a mart may raise any code with any words.
         "VT003" if error.message().starts_with(NO_FURTHER) => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", words(error)),

@@ -141,6 +141,7 @@ async fn keep_order(env: &Environment, heartbeat: Duration, leads: &AtomicBool) 
         if pruned.is_none_or(|at| at.elapsed() > PRUNE_EVERY) {
             pruned = Some(Instant::now());
             within(env, "what is old was not removed", retention::run_once(&env.control)).await;
+            within(env, "overdue statements were not ended", statements::end_overdue(&env.control)).await;
         }
     }
 }

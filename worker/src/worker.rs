@@ -25,7 +25,8 @@ use crate::{
     queue::{self, QueueOptions, Wake},
 };
 
-/// How long a page may run, and wait for a lock. Past that it is cut off and tried again.
+/// How long a page may run (`maintenance::statements::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
+/// tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
 /// How long the statements that keep the tables in order may take: whatever holds one up must not hold up the others.

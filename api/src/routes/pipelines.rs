@@ -102,10 +102,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     let (pipeline, expected) = (input::pipeline(req), input::if_match(req)?);
     let patch: PipelinePatch = input::json(req, app.config.max_body_bytes).await?;
     let found = find(&app, &pipeline).await?.id;
-    let _turn = match &expected {
-        Some(_) => None,
-        None => Some(app.changes.take(&found).await?),
-    };
+    let _turn = app.changes.take(&found).await?;
     for _ in 0..CHANGE_ATTEMPTS {
         let current = find(&app, &found.into()).await?;
         if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
@@ -140,8 +137,11 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     status_codes(204, 400, 401, 403, 404, 409, 412, 429, 503)
 )]
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
-    let app = App::of(depot)?;
-    configuration::delete(&app.db(), &input::pipeline(req), input::if_match(req)?.as_deref()).await?;
+    let (app, expected) = (App::of(depot)?, input::if_match(req)?);
+    let found = find(&app, &input::pipeline(req)).await?.id;
+    // It may wait for a batch: of many requests one keeps a connection.
+    let _turn = app.changes.take(&found).await?;
+    configuration::delete(&app.db(), &found.into(), expected.as_deref()).await?;
     Ok(NoContent)
 }
 

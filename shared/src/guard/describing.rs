@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{Connection, PgPool, pool::PoolConnection, postgres::Postgres};
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{sleep, timeout},
+};
 
 use uuid::Uuid;
 
@@ -20,6 +23,8 @@ use crate::store::backends;
 
 /// Longer than the statements of a description may take.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// How often the server is asked whether it has let go.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a turn is kept for a server that does not let go.
 const LONGEST: Duration = Duration::from_secs(300);
 
@@ -70,27 +75,43 @@ impl Describing {
             };
             match timeout(PATIENCE, asked).await {
                 Ok(described) => described.map(|description| (query, description)),
-                Err(_) => {
-                    this.give_up(connection, limits.mark);
+                Err(_) if this.give_up(connection, limits.mark).await => {
                     Err(Refusal::NotDescribed { seconds: PATIENCE.as_secs() }.into())
                 }
+                // The server is not at work on it: the connection fell silent.
+                Err(_) => Err(GuardError::Database(sqlx::Error::PoolTimedOut)),
             }
         });
         described.await.unwrap_or(Err(GuardError::Database(sqlx::Error::WorkerCrashed)))
     }
 
-    /// Tells the server to end the session, and leaves the connection to itself until the server has.
-    fn give_up(self, connection: PoolConnection<Postgres>, mark: Uuid) {
+    /// Gives the connection up and tells the server to end the session. Whether the server is at work on it, as far as is known:
+    /// then the turn is kept until it has let go.
+    async fn give_up(self, connection: PoolConnection<Postgres>, mark: Uuid) -> bool {
         tracing::warn!("a query was not described in time; its session is ended and its connection given up");
-        let mut connection = connection.detach();
-        tokio::spawn(async move {
-            let ended = async { backends::terminate(&mut *self.pool.acquire().await?, &[mark]).await };
-            match timeout(PATIENCE, ended).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
-                Ok(_) => {}
-                Err(error) => tracing::warn!(error = %error, "the session could not be ended"),
+        drop(connection.detach());
+        let ended = async { backends::terminate(&mut *self.pool.acquire().await?, &[mark]).await };
+        let at_work = match timeout(PATIENCE, ended).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+            Ok(sessions) => sessions > 0,
+            Err(error) => {
+                tracing::warn!(error = %error, "the session could not be ended");
+                true
             }
-            let _answered = timeout(LONGEST, connection.ping()).await;
-            drop(self.turn);
-        });
+        };
+        if at_work {
+            tokio::spawn(timeout(LONGEST, async move { self.let_go(mark).await }));
+        }
+        at_work
+    }
+
+    /// Waits until the server has no session with this mark.
+    async fn let_go(&self, mark: Uuid) {
+        loop {
+            let found = async { backends::any(&mut *self.pool.acquire().await?, mark).await };
+            if let Ok(false) = found.await {
+                return;
+            }
+            sleep(LOOK_EVERY).await;
+        }
     }
 }

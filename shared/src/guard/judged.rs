@@ -132,8 +132,8 @@ pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], t
     }
 }
 
-/// Refuses types that their owner can change at any time: a domain gets a check, a composite type a cast. An enumeration has
-/// no code, and the server, its extensions, a superuser, the database's owner and the mart's owner are trusted.
+/// Refuses types that their owner can change at any time: a domain gets a check, any type a cast, also while a run goes on. The
+/// server, a superuser, the database's owner and the mart's owner are trusted; what an extension brings belongs to a superuser.
 pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&str>) -> Result<(), GuardError> {
     if !any_added(types) {
         return Ok(());

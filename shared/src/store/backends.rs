@@ -88,6 +88,27 @@ pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Res
     Ok(terminated.unsigned_abs())
 }
 
+/// Whether there are sessions of a run, report or description.
+pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
+}
+
+/// Ends the sessions of this account that execute one statement for longer than `limit`, however they call themselves: a query
+/// can go on after its time is up. Returns how many there were.
+pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -> sqlx::Result<i64> {
+    sqlx::query_scalar(
+        r"
+        select count(*) filter (where pg_terminate_backend(a.pid))
+        from pg_stat_activity a
+        where a.datname = current_database() and a.usename = session_user and a.pid <> pg_backend_pid()
+          and a.state = 'active' and a.query_start < clock_timestamp() - $1::interval
+        ",
+    )
+    .bind(interval(limit))
+    .fetch_one(connection)
+    .await
+}
+
 /// Those of the given runs and reports that the server is at work on, or was within the time that is `recent`. A session that
 /// waits for its client is not at work.
 pub async fn working(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Uuid>> {

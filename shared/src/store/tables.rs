@@ -16,6 +16,8 @@ pub struct MartTable {
     pub is_writable: bool,
     /// Whether rows of it, or of one of its partitions, are gone after a crash of the server.
     pub unlogged: bool,
+    /// A trigger of somebody that is executed when the transaction is committed, with the rights of the session.
+    pub deferred_trigger: Option<String>,
     /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
     pub inherits: bool,
     /// Every unique index and exclusion constraint that a row with a key of its own can violate, those of single partitions
@@ -145,6 +147,9 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
                 where o.itself
                   and has_table_privilege('vitrina_mart', o.oid, 'select') and has_table_privilege('vitrina_mart', o.oid, 'insert')
                   and has_table_privilege('vitrina_mart', o.oid, 'update') and has_table_privilege('vitrina_mart', o.oid, 'delete')
+            ),
+            'deferred_trigger', (
+                select min(t.tgname::text) from own o join pg_trigger t on t.tgrelid = o.oid where t.tgdeferrable and not t.tgisinternal
             ),
             'unlogged', exists (select from own where relpersistence <> 'p'),
             'inherits', exists (select from own where not itself and not relispartition)

@@ -74,6 +74,11 @@ fn storage_problem(table: &MartTable, target: &str) -> Option<String> {
              the tables that inherit from it, wherever they are. Take the tables apart with alter table … no inherit …, or \
              use partitions"
         ))
+    } else if let Some(trigger) = &table.deferred_trigger {
+        Some(format!(
+            "`{target}` has the trigger `{trigger}`, which is deferrable: when a batch is committed it would execute with the \
+             rights of Vitrina's service instead of those of vitrina_mart. Make it not deferrable"
+        ))
     } else if table.unlogged {
         Some(format!(
             "`{target}` is unlogged: a crash of the server empties it, and no run would notice. \

@@ -1,10 +1,14 @@
 //! What the owner of a source schema can do with functions and types that an operator's query uses.
 
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use uuid::Uuid;
 use vitrina_shared::{
     config::DatabaseConfig,
     database,
     guard::{self, GuardError, Refusal},
+    store::backends,
     testing::TestDatabase,
 };
 
@@ -210,6 +214,84 @@ async fn a_session_whose_prepared_statements_were_replaced_is_never_used_again()
     }
 }
 
+/// A cursor `with hold` is executed at the commit, when nothing of the query's confinement is left.
+#[tokio::test]
+async fn no_cursor_of_a_query_is_executed_at_the_commit() {
+    let db = scene().await;
+    make_outcome(&db).await;
+    let payload = "create table content.loot (who text); grant insert on content.loot to public;
+         create function content.payload() returns text volatile language plpgsql
+             as $$ begin insert into content.loot values (current_user); return 'x'; end $$";
+    sqlx::raw_sql(payload).execute(db.admin()).await.unwrap();
+    meddler(&db, "begin execute 'declare c cursor with hold for select content.payload()'; return 'held'; end").await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    assert_eq!(execute(&mut conn, "select content.meddle() as meddled").await.unwrap(), 1);
+    let read =
+        "select count(*) from etl_page.read('select content.meddle() as meddled', null, null, 1, false) as t (m text)";
+    sqlx::raw_sql(read).execute(&mut *conn).await.unwrap();
+    let loot: Vec<String> = sqlx::query_scalar("select who from content.loot").fetch_all(db.admin()).await.unwrap();
+    assert_eq!(loot, Vec::<String>::new());
+}
+
+/// A trigger of a mart executes under vitrina_mart; that of a table that it made would execute with the services' rights.
+#[tokio::test]
+async fn a_page_is_put_down_only_in_tables_of_ones_own() {
+    let db = scene().await;
+    let mut conn = db.pool().acquire().await.unwrap();
+    let stage = async |conn: &mut PgConnection| sqlx::raw_sql("select etl.stage_page()").execute(conn).await;
+    for _ in 0..2 {
+        stage(&mut conn).await.unwrap();
+    }
+    let mut admin = db.admin().acquire().await.unwrap();
+    let planted = "set role vitrina_mart; create temporary table vitrina_page (place bigint, doc json);
+         create temporary table vitrina_refused (place bigint, error text); reset role";
+    sqlx::raw_sql(planted).execute(&mut *admin).await.unwrap();
+    assert_eq!(code(&stage(&mut admin).await.unwrap_err()), "VT006");
+    sqlx::raw_sql("drop table pg_temp.vitrina_page").execute(&mut *admin).await.unwrap();
+    assert_eq!(code(&stage(&mut admin).await.unwrap_err()), "VT006", "one of the two");
+}
+
+/// A session that cannot be marked could not be found, and so not be ended.
+#[tokio::test]
+async fn nothing_is_executed_without_a_mark() {
+    let db = scene().await;
+    let work = Uuid::now_v7();
+    let mut other = db.admin().acquire().await.unwrap();
+    let taken = format!("select pg_advisory_lock(hashtextextended('{work}', 0))");
+    sqlx::raw_sql(AssertSqlSafe(taken)).execute(&mut *other).await.unwrap();
+    let mut conn = db.pool().acquire().await.unwrap();
+    let error = backends::begin(&mut conn, work, "begin").await.map(|_| ()).unwrap_err();
+    assert_eq!(code(&error), "55P03", "{error}");
+}
+
+/// A query can go on after its time is up, and call its session what it likes.
+#[tokio::test]
+async fn a_statement_whose_time_is_up_is_ended_from_outside() {
+    let db = scene().await;
+    make_outcome(&db).await;
+    let body = "begin
+        perform set_config('application_name', 'psql', false);
+        loop begin perform pg_sleep(60); exception when query_canceled then null; end; end loop;
+    end";
+    meddler(&db, body).await;
+    let pool = db.pool().clone();
+    let deaf = tokio::spawn(async move {
+        let mut conn = pool.acquire().await.unwrap();
+        execute(&mut conn, "select content.meddle() as meddled").await
+    });
+    let asleep =
+        "select exists (select from pg_stat_activity where application_name = 'psql' and wait_event = 'PgSleep'
+                                 and datname = current_database())";
+    while !sqlx::query_scalar::<_, bool>(asleep).fetch_one(db.admin()).await.unwrap() {
+        assert!(!deaf.is_finished(), "{:?}", deaf.await);
+        tokio::task::yield_now().await;
+    }
+    let mut conn = db.pool().acquire().await.unwrap();
+    assert_eq!(backends::terminate_overdue(&mut conn, Duration::from_secs(3600)).await.unwrap(), 0);
+    assert_eq!(backends::terminate_overdue(&mut conn, Duration::ZERO).await.unwrap(), 1);
+    assert!(deaf.await.unwrap().is_err());
+}
+
 /// Rows that pass through a worker are read without a statement of Vitrina's own around the query.
 #[tokio::test]
 async fn a_query_that_is_read_by_itself_cannot_prepare_statements_either() {
@@ -258,9 +340,12 @@ const TYPES: &str = r"
     create domain content.outer_number as int check (value::content.inner_number > 0);
     create domain content.plain as int;
     create type content.shade as enum ('dark', 'light');
+    create type content.adopted as (a int);
     create type content.span as range (subtype = int);
     create table analytics.of_their_own (id int, v content.plain);
     reset role;
+    create extension citext schema content;
+    alter extension citext add type content.adopted;
     create domain content.of_a_superuser as int check (value > 0);
     create domain content.led_astray as int check (value::content.inner_number > 0);
     create table analytics.of_a_superuser (id int, v int);
@@ -297,14 +382,17 @@ async fn values_of_types_that_another_account_can_change_do_not_reach_a_mart() {
         ("content.led_astray", "int", "of_a_superuser"),
         ("int", "content.plain", "of_a_superuser"),
         ("int[]", "content.plain[]", "of_a_superuser"),
+        // A cast to text, or from it, can be added while a run goes on.
+        ("content.shade", "content.shade", "of_a_superuser"),
+        ("content.shade", "text", "of_a_superuser"),
+        ("content.shade[]", "text[]", "of_a_superuser"),
+        // An extension's member, but not of the extension's maker.
+        ("content.adopted", "text", "of_a_superuser"),
     ] {
         let outcome = arrives(&mut tx, from, to, table).await;
         assert!(matches!(outcome, Err(Refusal::ForeignValueType { .. })), "{from} to {to} of {table}: {outcome:?}");
     }
     for (from, to, table) in [
-        ("content.shade", "content.shade", "of_a_superuser"),
-        ("content.shade", "text", "of_a_superuser"),
-        ("content.shade[]", "text[]", "of_a_superuser"),
         ("content.of_a_superuser", "int", "of_a_superuser"),
         ("int", "content.of_a_superuser", "of_a_superuser"),
         ("int", "content.plain", "of_their_own"),

@@ -16,6 +16,11 @@ use vitrina_shared::{
 
 use crate::in_hand::InHand;
 
+/// The longest time that any statement of the services has.
+pub const LONGEST_STATEMENT: Duration = Duration::from_secs(600);
+/// How much longer it may be there.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// Cancels what is not wanted any more, and gives up what did not end by that. Returns how many statements it cancelled.
 pub async fn run_once(db: &PgPool, in_hand: &InHand, pause_after: Duration) -> sqlx::Result<u64> {
     let ids = in_hand.ids();
@@ -39,6 +44,15 @@ pub async fn run_once(db: &PgPool, in_hand: &InHand, pause_after: Duration) -> s
         in_hand.give_up(id);
     }
     Ok(cancelled)
+}
+
+/// Ends sessions whose statement goes on although its time is up, as a query can that catches its cancellation.
+pub async fn end_overdue(db: &PgPool) -> sqlx::Result<()> {
+    let ended = backends::terminate_overdue(&mut *db.acquire().await?, LONGEST_STATEMENT + GRACE).await?;
+    if ended > 0 {
+        tracing::warn!(sessions = ended, "statements went on although their time was up: their sessions are ended");
+    }
+    Ok(())
 }
 
 /// Cancels the statements of a run or report. Failing to do so harms nobody: they end with their connection.

@@ -130,6 +130,24 @@ async fn keys_of_which_two_could_become_one_are_refused() {
     assert!(refused.contains("it is another column than incremental_key"), "{refused}");
 }
 
+/// Before PostgreSQL 18 it would execute with the rights of the service.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mart_whose_trigger_is_executed_at_the_commit_is_refused() {
+    let world = World::new().await;
+    world
+        .sql(
+            "create table analytics.late (id bigint primary key, name text, modified timestamptz);
+             create function public.nothing() returns trigger language plpgsql as 'begin return null; end';
+             create constraint trigger at_the_end after insert on analytics.late deferrable initially deferred
+                 for each row execute function public.nothing();
+             insert into etl.etl_targets (target, key) values ('analytics.late', '{id}')",
+        )
+        .await;
+    let draft = draft("late", Mode::Full, "select id, name, modified from content.item", "analytics.late", 10);
+    let refused = refusal(&world, &draft).await.unwrap_or_default();
+    assert!(refused.contains("has the trigger `at_the_end`, which is deferrable"), "{refused}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unlogged_mart_is_refused() {
     let world = World::new().await;

@@ -111,7 +111,7 @@ async fn a_swap_with_several_rows_for_one_key_fails_and_the_mart_stays_as_it_was
     let query = "select i.id, i.name, i.modified from content.item i cross join generate_series(1, 2) g";
     let pipeline = world.pipeline(&swapping(draft("twice", Mode::Full, query, "analytics.item", 4))).await;
     let run = world.fails(pipeline).await;
-    let sentence = "the query returns several rows for one key (id) of the target: make the key unique in the query";
+    let sentence = "the query returns several rows for one key of the target: make the key unique in the query";
     assert_eq!((run.error_class, run.error.as_deref()), (Some(ErrorClass::Fatal), Some(sentence)));
     assert_eq!(world.text("select name from analytics.item").await.as_deref(), Some("as it was"));
 }

@@ -336,9 +336,7 @@ pub(super) async fn changeable_type(
         select format_type(t.oid, null)
         from used u
         join pg_type t on t.oid = u.oid
-        where t.oid >= 16384 and t.typtype <> 'e' and not (t.typcategory = 'A' and t.typelem <> 0)
-          and not exists (select from pg_depend d
-                          where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e')
+        where t.oid >= 16384 and not (t.typcategory = 'A' and t.typelem <> 0)
           and not exists (select from pg_roles r where r.oid = t.typowner and r.rolsuper)
           and not exists (select from pg_database b where b.datname = current_database() and b.datdba = t.typowner)
           and not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
