@@ -76,6 +76,11 @@ schemathesis: setup ## Try the API with generated requests against its OpenAPI d
 	@scripts/setup schemathesis
 	scripts/schemathesis
 
+.PHONY: python-client
+python-client: setup ## Generate a Python client from the OpenAPI description, and fail on any warning
+	@scripts/setup python-client
+	scripts/python-client
+
 # Ratios of one run; a quick one: make bench FILMS=100000 RATINGS=300000 REPEATS=1 (docs/BENCHMARKS.md)
 .PHONY: bench
 bench: ## Measure loads, wake-ups and memory beside bare SQL
