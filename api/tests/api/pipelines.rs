@@ -475,6 +475,7 @@ async fn a_new_target_is_allowed_and_then_written_by_pipelines() {
     });
     let problem = expect_problem(api.post("/pipelines").json(&titles), 422, "invalid").await;
     assert!(messages(&problem, "target_table")[0].contains("is not in the whitelist"), "{problem}");
+    assert_eq!(problem["errors"][0]["kind"], "target-not-allowed", "{problem}");
 
     let target = json!({"target": "analytics.titles", "key": ["id"]});
     let allowed = expect(api.post("/targets").json(&target), StatusCode::CREATED).await;

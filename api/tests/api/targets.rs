@@ -142,6 +142,7 @@ async fn a_mart_that_was_dropped_is_found_and_created_again() {
 
     let found = expect(api.post("/pipelines/validate").json(&films), StatusCode::OK).await;
     assert!(messages(&found, "target_table")[0].starts_with("there is no table `analytics.films`"), "{found}");
+    assert_eq!(found["problems"][0]["kind"], "no-table", "{found}");
     let other = wanted("analytics.films", &["title"], query);
     expect_problem(api.post("/targets").json(&other), 409, "conflict").await;
     let tried = expect(api.post("/targets?dry_run=true").json(&request), StatusCode::OK).await;
