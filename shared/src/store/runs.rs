@@ -1,5 +1,5 @@
 //! `etl.etl_runs` and `etl.etl_run_ranges`, by what happens to a run: found, requested, begun, walked in ranges and batches,
-//! ended.
+//! ended, removed.
 
 mod batch;
 mod begin;
@@ -8,6 +8,7 @@ mod end;
 mod find;
 mod ranges;
 mod request;
+mod retention;
 
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
 pub(crate) use begin::begin;
@@ -19,3 +20,4 @@ pub use ranges::{Range, is_walked, open_ranges, upper};
 pub(crate) use ranges::{set_job, withdraw_jobs};
 pub use request::{NewJob, NewRun, insert};
 pub(crate) use request::{remember_key, request, requeue};
+pub use retention::prune;

@@ -7,6 +7,7 @@ mod property;
 mod recovery;
 mod requests;
 mod rest;
+mod retention;
 
 use std::{future::Future, time::Duration};
 

@@ -22,6 +22,7 @@ mod recovery;
 mod removal;
 mod replay;
 mod reports;
+mod retention;
 mod samples;
 mod storm;
 mod streams;
