@@ -60,10 +60,11 @@ lint: ## Check formatting, lints and documentation
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace --document-private-items --locked
 
 .PHONY: test
-test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL and Elasticsearch
-	@scripts/setup prometheus
+test: setup ## Install what is missing, lint, and run all tests; WITHOUT_ELASTICSEARCH=1 skips those that need a node
+	@scripts/setup prometheus $(if $(WITHOUT_ELASTICSEARCH),,elasticsearch)
 	@$(MAKE) --no-print-directory lint
-	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
+	scripts/with-elasticsearch $(if $(WITHOUT_ELASTICSEARCH),--without-elasticsearch) \
+		scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
 	@echo "all tests passed"
 
 .PHONY: deny
