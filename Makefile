@@ -60,10 +60,11 @@ lint: ## Check formatting, lints and documentation
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace --document-private-items --locked
 
 .PHONY: test
-test: setup ## Install what is missing, lint, and run all tests on a throwaway PostgreSQL and Elasticsearch
-	@scripts/setup prometheus
+test: setup ## Install what is missing, lint, and run all tests; WITHOUT_ELASTICSEARCH=1 skips those that need a node
+	@scripts/setup prometheus $(if $(WITHOUT_ELASTICSEARCH),,elasticsearch)
 	@$(MAKE) --no-print-directory lint
-	scripts/with-elasticsearch --optional scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
+	scripts/with-elasticsearch $(if $(WITHOUT_ELASTICSEARCH),--without-elasticsearch) \
+		scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
 	@echo "all tests passed"
 
 .PHONY: deny
@@ -75,6 +76,11 @@ deny: ## Check licences and advisories of the dependencies
 schemathesis: setup ## Try the API with generated requests against its OpenAPI description
 	@scripts/setup schemathesis
 	scripts/schemathesis
+
+.PHONY: python-client
+python-client: setup ## Generate a Python client from the OpenAPI description, and fail on any warning
+	@scripts/setup python-client
+	scripts/python-client
 
 # Ratios of one run; a quick one: make bench FILMS=100000 RATINGS=300000 REPEATS=1 (docs/BENCHMARKS.md)
 .PHONY: bench

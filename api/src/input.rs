@@ -74,7 +74,7 @@ impl Query {
                 }
                 _ => "give this parameter once",
             };
-            wrong.push(FieldError { field: name.clone(), message: refusal.to_owned() });
+            wrong.push(FieldError::new(name, refusal));
         }
         Self { values, wrong }
     }
@@ -123,7 +123,7 @@ impl Query {
     }
 
     fn refuse(&mut self, name: &str, message: String) {
-        self.wrong.push(FieldError { field: name.to_owned(), message });
+        self.wrong.push(FieldError::new(name, message));
     }
 
     /// Refuses parameters that nobody read, and everything that was wrong before.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use salvo::{
     Depot, FlowCtrl, Handler, Request, Response, async_trait,
     oapi::{
-        OpenApi, Operation, SecurityRequirement, SecurityScheme,
+        OpenApi, Operation, RefOr, Schema, SecurityRequirement, SecurityScheme,
         naming::{self, FlexNamer},
         security::{Http, HttpAuthScheme},
     },
@@ -35,19 +35,40 @@ fn build() -> OpenApi {
         .merge_router(&router::documented());
     document.info.description = Some(DESCRIPTION.to_owned());
     let operations = document.paths.values_mut().flat_map(|path| path.operations.values_mut());
-    operations.for_each(polish);
+    operations.for_each(free_probes);
+    document.components.schemas.values_mut().for_each(flatten_fields);
     document
 }
 
-/// Names an operation by its module and function, and frees the probes from the token.
-fn polish(operation: &mut Operation) {
-    let name = operation.operation_id.as_deref().and_then(|id| id.strip_prefix("vitrina_api.routes."));
-    if let Some(name) = name.map(str::to_owned) {
-        operation.operation_id = Some(name);
-    }
+/// The probes need no token.
+fn free_probes(operation: &mut Operation) {
     if operation.tags.iter().any(|tag| tag == "service") {
         operation.securities = Some(Vec::new());
     }
+}
+
+/// Takes the fields of a schema out of the `allOf` in which the library's macros put a field and its description:
+/// generators of clients take that for a schema of its own.
+fn flatten_fields(schema: &mut RefOr<Schema>) {
+    let RefOr::Type(Schema::Object(object)) = schema else { return };
+    for field in object.properties.values_mut() {
+        if let Some(flat) = flattened(field) {
+            *field = flat;
+        }
+    }
+}
+
+fn flattened(field: &RefOr<Schema>) -> Option<RefOr<Schema>> {
+    let RefOr::Type(Schema::AllOf(all)) = field else { return None };
+    let [inner, RefOr::Type(Schema::Object(description))] = all.items.as_slice() else { return None };
+    let (mut flat, description) = (inner.clone(), description.description.clone()?);
+    match &mut flat {
+        RefOr::Ref(reference) => reference.description = description,
+        RefOr::Type(Schema::OneOf(choice)) => choice.description = Some(description),
+        RefOr::Type(Schema::Object(object)) => object.description = Some(description),
+        RefOr::Type(_) => return None,
+    }
+    Some(flat)
 }
 
 /// Serves the document.

@@ -12,8 +12,8 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     configuration::ConfigurationError,
-    database,
-    domain::{self, ErrorClass, PipelineRef, RunId},
+    database::{self, Fault},
+    domain::{self, ErrorClass, PipelineRef, ProblemKind, RunId},
     jobs::EnqueueError,
     lifecycle::LifecycleError,
     local_request::ForeignRequest,
@@ -27,11 +27,23 @@ pub struct FieldError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
+    /// What programs tell it by: `target-not-allowed` or `no-table`. Left out where it is neither.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[salvo(schema(value_type = Option<String>))]
+    pub kind: Option<&'static str>,
+}
+
+impl FieldError {
+    /// A mistake that only people act on.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        domain::Problem::new(field, message).into()
+    }
 }
 
 impl From<domain::Problem> for FieldError {
     fn from(problem: domain::Problem) -> Self {
-        Self { field: problem.field, message: problem.message }
+        let domain::Problem { field, message, kind } = problem;
+        Self { field, message, kind: kind.map(ProblemKind::as_str) }
     }
 }
 
@@ -112,7 +124,7 @@ impl ApiError {
 
     /// One wrong field.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::Invalid(vec![FieldError { field: field.into(), message: message.into() }])
+        Self::Invalid(vec![FieldError::new(field, message)])
     }
 
     fn away(error: &sqlx::Error) -> Self {
@@ -217,17 +229,15 @@ impl EndpointOutRegister for ApiError {
 
 impl From<sqlx::Error> for ApiError {
     fn from(error: sqlx::Error) -> Self {
-        let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
-        match code.as_deref() {
-            // Our own statement time-out, on a query or a lock that took too long.
-            Some("57014" | "55P03") => Self::away(&error),
-            Some("22021" | "22P05") => Self::invalid("", NUL),
-            _ if database::is_away(&error) => Self::away(&error),
-            _ if database::is_read_only(&error) => {
+        match Fault::of(&error) {
+            // Interrupted by our own time-out.
+            Fault::Away | Fault::Interrupted | Fault::Locked => Self::away(&error),
+            Fault::Unstorable => Self::invalid("", NUL),
+            Fault::ReadOnly => {
                 tracing::warn!(error = %error, "the database takes no writes");
                 Self::ReadOnly
             }
-            _ => Self::internal(error),
+            Fault::OutOfMemory | Fault::Other => Self::internal(error),
         }
     }
 }

@@ -36,7 +36,7 @@ pub use metrics_token::MetricsToken;
 pub use secret::Secret;
 pub use source::SourceConfig;
 pub use tokens::{Principal, Role, Tokens, bearer};
-pub use worker::{DRAIN, WorkerConfig};
+pub use worker::{DRAIN, Retention, WorkerConfig};
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! The connection pool of a service.
 
+mod fault;
 mod lasting;
 mod silence;
 
@@ -12,6 +13,7 @@ use sqlx::{
 
 use self::silence::Silence;
 pub use self::{
+    fault::Fault,
     lasting::{LastingPool, answers},
     silence::Watch,
 };
@@ -122,11 +124,6 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
 pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
     connect to the primary, or turn the setting off";
 
-/// Whether the server refused a statement because it takes no writes, or the statement's transaction may not write.
-pub fn is_read_only(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("25006")
-}
-
 /// Whether the session may write: not on a standby, nor where `default_transaction_read_only` is on.
 pub async fn takes_writes(connection: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::query_scalar("select not current_setting('transaction_read_only')::boolean").fetch_one(connection).await
@@ -145,23 +142,4 @@ pub fn advice(error: &sqlx::Error) -> Option<&'static str> {
         "57P03" => Some("the server is starting or stopping: try again in a moment"),
         _ => None,
     }
-}
-
-/// Whether the error means that the database is away or refuses sessions, and not that the statement was wrong.
-pub fn is_away(error: &sqlx::Error) -> bool {
-    use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
-
-    if let Some(code) = error.as_database_error().and_then(|error| error.code()) {
-        // 08 connection, 57P0x shutdown and crash, 53300 too many connections, 28 wrong account
-        return code.starts_with("08") || code.starts_with("57P0") || code == "53300" || code.starts_with("28");
-    }
-    if is_out_of_memory(error) {
-        return false;
-    }
-    matches!(error, Io(_) | PoolTimedOut | PoolClosed | WorkerCrashed | Protocol(_) | Tls(_))
-}
-
-/// Whether the error means that this process has no memory left. The database is well then.
-pub fn is_out_of_memory(error: &sqlx::Error) -> bool {
-    matches!(error, sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::OutOfMemory)
 }

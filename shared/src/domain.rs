@@ -8,6 +8,7 @@ mod ids;
 pub mod index_options;
 mod names;
 pub mod pipeline;
+mod problem;
 mod quoted_values;
 pub mod removal;
 pub mod report;
@@ -24,8 +25,9 @@ pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
 pub use pipeline::{
-    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, Problem, TaskKind,
+    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, TaskKind,
 };
+pub use problem::{Problem, ProblemKind};
 pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};

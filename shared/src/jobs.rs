@@ -85,11 +85,6 @@ impl ReportJob {
     pub fn again(&self) -> Self {
         Self { attempt: self.attempt + 1, ..self.clone() }
     }
-
-    /// The same after the server ended its session.
-    pub fn lost(&self) -> Self {
-        Self { lost: self.lost + 1, ..self.clone() }
-    }
 }
 
 /// One batch of one range of a run: the payload of a job.

@@ -14,7 +14,8 @@
 //! 10. [`rights`]: whether a service may do more than it needs, said at its start.
 //!
 //! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start
-//! and know no more of these than the domain; [`local_request`] is what it answers without a token.
+//! and know no more of these than the domain; [`local_request`] is what it answers without a token, and [`tls`] why a server
+//! cannot be trusted.
 
 pub mod config;
 pub mod configuration;
@@ -35,6 +36,7 @@ pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tls;
 pub mod validation;
 
 pub use migrate::MIGRATOR;

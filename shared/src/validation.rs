@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, SourceColumn, Target, TargetName},
+    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{
         tables::{self, MartTable},
@@ -185,7 +185,7 @@ async fn find_target(
     named.retain(|(target, _)| !entries.iter().any(|entry| entry.target == *target));
     let unlisted = named.into_iter().map(|(target, field)| {
         let message = format!("target `{target}` is not in the whitelist: an admin adds it with POST /api/v1/targets");
-        Problem::new(field, message)
+        Problem::new(field, message).of_kind(ProblemKind::TargetNotAllowed)
     });
     let unlisted = unlisted.collect();
     entries.retain(|entry| entry.target == last);

@@ -8,7 +8,11 @@ use sqlx::{
     postgres::{PgDatabaseError, PgSeverity},
 };
 use vitrina_shared::{
-    database, domain::ErrorClass, jobs::EnqueueError, lifecycle::LifecycleError, reports::ReportError,
+    database::{self, Fault},
+    domain::ErrorClass,
+    jobs::EnqueueError,
+    lifecycle::LifecycleError,
+    reports::ReportError,
 };
 
 use crate::elasticsearch::SinkError;
@@ -22,12 +26,8 @@ const TOO_MANY_REFUSED: &str = "VT004";
 const MAX_WORDS: usize = 3_000;
 /// How `etl.run_batch` begins to say that a page did not get further.
 const NO_FURTHER: &str = "the query returned a row that is not after ";
-/// The server's SQLSTATE for a statement that was cancelled.
-const CANCELLED: &str = "57014";
 /// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
 const SWAP_SCHEMA: &str = "etl_swap";
-/// The server's SQLSTATE for a lock that was not to be had in time.
-const LOCKED: &str = "55P03";
 /// How much the rejected rows of one batch may take: they are kept in memory until it commits.
 pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 /// How often the server may end the session of a job that is no worse for it: servers are restarted.
@@ -155,18 +155,21 @@ fn backoff(attempt: u32) -> Duration {
 
 impl From<sqlx::Error> for BatchError {
     fn from(error: sqlx::Error) -> Self {
-        if database::is_away(&error) {
-            return Self::Away(error);
-        }
-        if database::is_out_of_memory(&error) {
-            return Self::Failed { class: ErrorClass::Transient, message: error.to_string() };
-        }
-        let Some(server) = error.as_database_error() else {
-            return Self::Failed { class: ErrorClass::Fatal, message: error.to_string() };
+        let fault = Fault::of(&error);
+        let (server, class) = match fault {
+            Fault::Away => return Self::Away(error),
+            Fault::OutOfMemory => (None, ErrorClass::Transient),
+            Fault::ReadOnly | Fault::Interrupted | Fault::Locked | Fault::Unstorable | Fault::Other => {
+                (error.as_database_error(), ErrorClass::Fatal)
+            }
         };
+        let Some(server) = server else { return Self::Failed { class, message: error.to_string() } };
         let code = server.code().unwrap_or_default();
-        if database::is_read_only(&error) {
-            return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message()));
+        match fault {
+            Fault::ReadOnly => return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message())),
+            Fault::Locked => return Self::Locked(explain(server, &code)),
+            Fault::Interrupted => return Self::Interrupted(interrupted(&words(server), &code)),
+            Fault::Away | Fault::OutOfMemory | Fault::Unstorable | Fault::Other => {}
         }
         if is_repeated_key(server) {
             return Self::fatal(SEVERAL_ROWS);
@@ -178,8 +181,6 @@ impl From<sqlx::Error> for BatchError {
         match &*code {
             TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
             RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
-            LOCKED => return Self::Locked(explain(server, &code)),
-            CANCELLED => return Self::Interrupted(interrupted(&words(server))),
             TOO_MANY_REFUSED => {
                 let message = format!(
                     "more rows were refused than max_rejects allows; the last one: {} (SQLSTATE {})",
@@ -216,14 +217,14 @@ fn classify(code: &str) -> ErrorClass {
 }
 
 /// Who ended a statement, as far as the server's message tells: it is the same code for all of them.
-fn interrupted(message: &str) -> String {
+fn interrupted(message: &str, code: &str) -> String {
     if message.contains("statement timeout") {
-        return format!("the statement took longer than statement_timeout allows: {message} (SQLSTATE {CANCELLED})");
+        return format!("the statement took longer than statement_timeout allows: {message} (SQLSTATE {code})");
     }
     if message.contains("user request") {
-        return format!("somebody cancelled the statement on the server: {message} (SQLSTATE {CANCELLED})");
+        return format!("somebody cancelled the statement on the server: {message} (SQLSTATE {code})");
     }
-    format!("{message} (SQLSTATE {CANCELLED})")
+    format!("{message} (SQLSTATE {code})")
 }
 
 /// The code of the refusal that was one too many: its message alone does not tell that the server said it.
@@ -316,9 +317,9 @@ mod tests {
 
     #[test]
     fn an_interrupted_statement_says_who_ended_it_and_is_repeated() {
-        let late = interrupted("canceling statement due to statement timeout");
+        let late = interrupted("canceling statement due to statement timeout", "57014");
         assert!(late.starts_with("the statement took longer than statement_timeout allows"), "{late}");
-        let asked = interrupted("canceling statement due to user request");
+        let asked = interrupted("canceling statement due to user request", "57014");
         assert!(asked.starts_with("somebody cancelled the statement"), "{asked}");
         let error = BatchError::Interrupted(late);
         assert!(matches!(error.verdict(0), Verdict::Retry(_, ErrorClass::Transient)));

@@ -23,6 +23,7 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use vitrina_shared::{
+    config::Retention,
     jobs::BATCH_QUEUE,
     metrics,
     store::{
@@ -40,7 +41,7 @@ pub const MISSED_HEARTBEATS: u32 = 3;
 const FORGOTTEN_HEARTBEATS: u32 = 2;
 /// How often a worker that does not lead keeps the tables in order all the same, in heartbeats.
 const FOLLOWER_EVERY: u32 = 15;
-/// How often finished jobs are removed.
+/// How often what is old is removed.
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// How often the names of pipelines are read.
 const NAMES_EVERY: Duration = Duration::from_secs(30);
@@ -50,13 +51,13 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 const ORDER_WITHIN: Duration = Duration::from_secs(20);
 
 /// Runs until the worker's life ends, draining included: a worker that is finishing its last batch is alive.
-pub async fn run(env: Arc<Environment>, heartbeat: Duration, pause: Duration) {
+pub async fn run(env: Arc<Environment>, heartbeat: Duration, pause: Duration, retention: Retention) {
     let leads = Arc::new(AtomicBool::new(false));
     let life = env.life.clone();
     tokio::spawn(indexes::run(env.control.clone(), env.clone(), life.clone()));
     tokio::select! {
         () = beat(&env, heartbeat, pause, &leads) => {}
-        () = keep_order(&env, heartbeat, &leads) => {}
+        () = keep_order(&env, heartbeat, &leads, retention) => {}
         () = life.cancelled() => {}
     }
 }
@@ -118,7 +119,7 @@ fn wake(env: &Environment, beat: &Beat, heartbeat: Duration) {
 }
 
 /// Keeps the tables in order for all workers.
-async fn keep_order(env: &Environment, heartbeat: Duration, leads: &AtomicBool) {
+async fn keep_order(env: &Environment, heartbeat: Duration, leads: &AtomicBool, retention: Retention) {
     let mut ticks = ticks(heartbeat);
     let mut silent = Silent::default();
     let mut follower_ticks = 0;
@@ -140,7 +141,7 @@ async fn keep_order(env: &Environment, heartbeat: Duration, leads: &AtomicBool) 
         }
         if pruned.is_none_or(|at| at.elapsed() > PRUNE_EVERY) {
             pruned = Some(Instant::now());
-            within(env, "what is old was not removed", retention::run_once(&env.control)).await;
+            within(env, "what is old was not removed", retention::run_once(&env.control, retention)).await;
             within(env, "overdue statements were not ended", statements::end_overdue(&env.control)).await;
         }
     }

@@ -166,7 +166,8 @@ impl Worker {
             life.clone(),
         ));
         let options = QueueOptions { concurrency: self.config.concurrency, poll: self.config.poll };
-        tokio::spawn(maintenance::run(env.clone(), self.config.heartbeat, self.config.pause));
+        let WorkerConfig { heartbeat, pause, retention, .. } = self.config;
+        tokio::spawn(maintenance::run(env.clone(), heartbeat, pause, retention));
         let (warm, schemas) = (connections.clone(), self.schemas.clone());
         tokio::spawn(async move { warm.warm_up(&schemas).await });
         tracing::info!(worker = name, concurrency = options.concurrency, "worker started");

@@ -25,6 +25,7 @@ use crate::{
 
 /// List rows that could not be written, newest first.
 #[endpoint(
+    operation_id = "listPipelineDeadLetters",
     tags("dead letters"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -50,6 +51,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
 
 /// Try rows again that could not be written, as their source has them now.
 #[endpoint(
+    operation_id = "replayDeadLetters",
     tags("dead letters"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),

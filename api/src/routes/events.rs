@@ -46,6 +46,7 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// Follow the transitions of all pipelines or of one, in order; resumes after `Last-Event-ID`.
 #[endpoint(
+    operation_id = "followEvents",
     tags("events"),
     parameters(
         ("pipeline" = Option<String>, Query, description = "Only this pipeline, by id or name"),

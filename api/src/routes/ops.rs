@@ -33,13 +33,13 @@ struct Healthy {
 }
 
 /// Alive: the process answers.
-#[endpoint(tags("service"))]
+#[endpoint(operation_id = "getHealth", tags("service"))]
 async fn health() -> Json<Healthy> {
     Json(Healthy { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// Ready: the database answers, has all migrations and takes writes.
-#[endpoint(tags("service"), status_codes(200, 503))]
+#[endpoint(operation_id = "getReadiness", tags("service"), status_codes(200, 503))]
 async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     let app = App::of(depot)?;
     let mut connection = app.db().acquire().await?;
@@ -55,7 +55,12 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
 
 /// What the service counts, for Prometheus.
 // And what the database says of the whole deployment. While that is away, the process is shown all the same.
-#[endpoint(tags("service"), responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)), status_codes(200, 401))]
+#[endpoint(
+    operation_id = "getMetrics",
+    tags("service"),
+    responses((status_code = 200, description = "Prometheus text format", content_type = "text/plain", body = String)),
+    status_codes(200, 401)
+)]
 async fn show_metrics(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
     let app = App::of(depot)?;
     let authorization = req.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());

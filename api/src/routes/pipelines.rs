@@ -36,6 +36,7 @@ pub async fn find(app: &App, pipeline: &PipelineRef) -> ApiResult<Pipeline> {
 
 /// List pipelines by name.
 #[endpoint(
+    operation_id = "listPipelines",
     tags("pipelines"),
     parameters(
         ("status" = Option<String>, Query, description = "Only those with this status"),
@@ -62,6 +63,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<P
 
 /// Show a pipeline.
 #[endpoint(
+    operation_id = "getPipeline",
     tags("pipelines"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(200, 401, 403, 404, 429, 503)
@@ -74,6 +76,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> 
 
 /// Create a pipeline. Everything that would keep it from running is found now.
 #[endpoint(
+    operation_id = "createPipeline",
     tags("pipelines"),
     request_body = PipelineInput,
     status_codes(201, 400, 401, 403, 409, 413, 415, 422, 429, 503)
@@ -89,6 +92,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
 /// Change a pipeline: what is left out stays. While a run is unfinished only `batch_size`, `enabled` and
 /// `description` may change; disabling a running pipeline pauses it after the current batch.
 #[endpoint(
+    operation_id = "changePipeline",
     tags("pipelines"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -129,6 +133,7 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
 
 /// Remove a pipeline with its runs and checkpoint. The log of its transitions stays.
 #[endpoint(
+    operation_id = "deletePipeline",
     tags("pipelines"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -153,7 +158,12 @@ pub struct Validation {
 }
 
 /// Check a draft without storing it. The name may be taken: a draft of a change is checked the same way.
-#[endpoint(tags("pipelines"), request_body = PipelineInput, status_codes(200, 400, 401, 403, 413, 415, 422, 429, 503))]
+#[endpoint(
+    operation_id = "validatePipeline",
+    tags("pipelines"),
+    request_body = PipelineInput,
+    status_codes(200, 400, 401, 403, 413, 415, 422, 429, 503)
+)]
 pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Validation>> {
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
@@ -225,6 +235,7 @@ async fn on_checkpoint(
 
 /// Where a pipeline stands now.
 #[endpoint(
+    operation_id = "getPipelineStatus",
     tags("pipelines"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(200, 401, 403, 404, 429, 503)
@@ -243,6 +254,7 @@ pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Stat
 
 /// How far a pipeline is durably written.
 #[endpoint(
+    operation_id = "getPipelineState",
     tags("pipelines"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(200, 401, 403, 404, 429, 503)

@@ -40,6 +40,7 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
 
 /// Show rows as they would be written. They are written nowhere.
 #[endpoint(
+    operation_id = "previewPipeline",
     tags("reports"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -60,6 +61,7 @@ pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported
 
 /// Compare source and target, and repair what differs if that is wanted.
 #[endpoint(
+    operation_id = "reconcilePipeline",
     tags("reports"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -108,6 +110,7 @@ fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiRe
 
 /// A report, its status and result.
 #[endpoint(
+    operation_id = "getReport",
     tags("reports"),
     parameters(("id" = String, Path, description = "Id of a report")),
     status_codes(200, 401, 403, 404, 429, 503)

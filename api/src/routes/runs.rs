@@ -24,6 +24,7 @@ use crate::{
 
 /// Request a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
 #[endpoint(
+    operation_id = "runPipeline",
     tags("runs"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -50,6 +51,7 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
 
 /// Pause after the current batch.
 #[endpoint(
+    operation_id = "pausePipeline",
     tags("runs"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(202, 401, 403, 404, 409, 429, 503)
@@ -62,6 +64,7 @@ pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 
 /// End the unfinished run. A batch that is being written does not commit.
 #[endpoint(
+    operation_id = "cancelPipeline",
     tags("runs"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(202, 401, 403, 404, 409, 429, 503)
@@ -75,6 +78,7 @@ pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<
 
 /// Forget the checkpoint: the next run begins at the beginning.
 #[endpoint(
+    operation_id = "resetPipeline",
     tags("runs"),
     parameters(("p" = String, Path, description = "Id or name of a pipeline")),
     status_codes(202, 401, 403, 404, 409, 429, 503)
@@ -87,6 +91,7 @@ pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 
 /// Repeat an earlier run with its inputs: its configuration and where it began.
 #[endpoint(
+    operation_id = "repeatRun",
     tags("runs"),
     parameters(("id" = String, Path, description = "Id of a run")),
     status_codes(202, 401, 403, 404, 409, 429, 503)
@@ -99,6 +104,7 @@ pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<R
 
 /// List a pipeline's runs, newest first.
 #[endpoint(
+    operation_id = "listPipelineRuns",
     tags("runs"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
@@ -121,6 +127,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
 
 /// Show a run.
 #[endpoint(
+    operation_id = "getRun",
     tags("runs"),
     parameters(("id" = String, Path, description = "Id of a run")),
     status_codes(200, 401, 403, 404, 429, 503)

@@ -19,7 +19,7 @@ const NOT_HERE: &str = "this deployment creates no tables: create it yourself an
                         operator set VITRINA_CREATE_TARGETS=true";
 
 /// List what pipelines may write.
-#[endpoint(tags("targets"), status_codes(200, 401, 403, 429, 503))]
+#[endpoint(operation_id = "listTargets", tags("targets"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     let app = App::of(depot)?;
     let rows = targets::list(&mut *app.db().acquire().await?).await?;
@@ -29,6 +29,7 @@ pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
 /// Allow pipelines to write a table of `analytics` or an index, and create the table from a query's columns where that is
 /// wanted. Needs the role admin.
 #[endpoint(
+    operation_id = "createTarget",
     tags("targets"),
     parameters(("dry_run" = Option<bool>, Query, description = "`true` changes nothing, and tells what would be done")),
     request_body = TargetInput,
@@ -62,6 +63,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
 
 /// Take a target off the whitelist. Its table or index stays. Needs the role admin.
 #[endpoint(
+    operation_id = "deleteTarget",
     tags("targets"),
     parameters(("t" = String, Path, description = "`analytics.<table>` or `es:<index>`")),
     status_codes(204, 401, 403, 404, 409, 429, 503)

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// List the transforms that a plan may name.
-#[endpoint(tags("transforms"), status_codes(200, 401, 403, 429))]
+#[endpoint(operation_id = "listTransforms", tags("transforms"), status_codes(200, 401, 403, 429))]
 pub async fn list() -> Result<Json<Items<TransformView>>, ApiError> {
     let items = REGISTERED.iter().map(TransformView::from).collect();
     Ok(Json(Items { items }))

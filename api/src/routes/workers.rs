@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// List live workers, their batches and when they last reported.
-#[endpoint(tags("workers"), status_codes(200, 401, 403, 429, 503))]
+#[endpoint(operation_id = "listWorkers", tags("workers"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<WorkerView>>> {
     let app = App::of(depot)?;
     let rows = workers::live(&mut *app.db().acquire().await?, BATCH_QUEUE).await?;

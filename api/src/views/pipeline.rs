@@ -155,9 +155,9 @@ impl From<Task> for TaskView {
     }
 }
 
-/// Where a pipeline stands now.
+/// What a pipeline does now.
 #[derive(Debug, Serialize, ToSchema)]
-#[salvo(schema(name = "PipelineStatus"))]
+#[salvo(schema(name = "PipelineActivity"))]
 pub struct StatusView {
     /// Its status.
     pub status: OneOf<Status>,

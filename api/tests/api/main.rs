@@ -4,9 +4,11 @@
 mod auth;
 mod bounds;
 mod browsers;
+mod changes;
 mod dead_letters;
 mod errors;
 mod events;
+mod lists;
 mod metrics;
 mod openapi;
 mod pipelines;

@@ -1,4 +1,4 @@
-//! Marts that are created from the columns of a query.
+//! Targets: allowed, refused with the reason, or created from the columns of a query.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -142,6 +142,7 @@ async fn a_mart_that_was_dropped_is_found_and_created_again() {
 
     let found = expect(api.post("/pipelines/validate").json(&films), StatusCode::OK).await;
     assert!(messages(&found, "target_table")[0].starts_with("there is no table `analytics.films`"), "{found}");
+    assert_eq!(found["problems"][0]["kind"], "no-table", "{found}");
     let other = wanted("analytics.films", &["title"], query);
     expect_problem(api.post("/targets").json(&other), 409, "conflict").await;
     let tried = expect(api.post("/targets?dry_run=true").json(&request), StatusCode::OK).await;
@@ -203,4 +204,117 @@ async fn how_many_rows_may_be_removed_is_a_number_a_share_or_a_percentage() {
     let problem = expect_problem(api.post("/pipelines").json(&pipeline), 422, "invalid").await;
     let message = &messages(&problem, "options.max_removed")[0];
     assert!(message.contains("expected a whole number of rows, a share between 0 and 1, or a percentage"), "{message}");
+}
+
+#[tokio::test]
+async fn a_new_target_is_allowed_and_then_written_by_pipelines() {
+    let api = Api::start().await;
+    sqlx::raw_sql("create table analytics.titles (id uuid primary key, title text)")
+        .execute(api.db.admin())
+        .await
+        .unwrap();
+    let titles = json!({
+        "name": "titles",
+        "mode": "full",
+        "source_query": "select id, title from content.film_work",
+        "target_table": "analytics.titles",
+    });
+    let problem = expect_problem(api.post("/pipelines").json(&titles), 422, "invalid").await;
+    assert!(messages(&problem, "target_table")[0].contains("is not in the whitelist"), "{problem}");
+    assert_eq!(problem["errors"][0]["kind"], "target-not-allowed", "{problem}");
+
+    let target = json!({"target": "analytics.titles", "key": ["id"]});
+    let allowed = expect(api.post("/targets").json(&target), StatusCode::CREATED).await;
+
+    assert_eq!((&allowed["target"], &allowed["key"]), (&target["target"], &target["key"]));
+    let all = api.show("/targets").await;
+    let listed = all["items"].as_array().unwrap().iter().find(|one| one["target"] == target["target"]).unwrap();
+    assert_eq!((&listed["created_at"], &allowed["ddl"]), (&allowed["created_at"], &Value::Null), "{all}");
+    api.create(&titles).await;
+    let again = expect_problem(api.post("/targets").json(&target), 409, "conflict").await;
+    assert_eq!(again["detail"], "target `analytics.titles` is in the whitelist already");
+}
+
+#[tokio::test]
+async fn an_index_is_allowed_without_a_table() {
+    let api = Api::start().await;
+    let index = json!({"target": "es:film_dim", "key": ["film_id"], "options": {"refresh_interval": "5s"}});
+    let allowed = expect(api.post("/targets").json(&index), StatusCode::CREATED).await;
+    assert_eq!(allowed["options"], json!({"refresh_interval": "5s"}));
+    let pipeline = json!({
+        "name": "es_film_dim", "mode": "full", "target_table": "es:film_dim",
+        "source_query": "select id as film_id, title, modified from content.film_work"
+    });
+    api.create(&pipeline).await;
+}
+
+#[tokio::test]
+async fn what_an_index_cannot_have_is_refused_with_the_reason() {
+    let api = Api::start().await;
+    let wrong = json!({"target": "es:a", "key": ["id"], "options": {"shard": 3}});
+    let problem = expect_problem(api.post("/targets").json(&wrong), 422, "invalid").await;
+    assert!(
+        messages(&problem, "options.shard").iter().any(|message| message.contains("expected one of `shards`")),
+        "{problem}"
+    );
+    let wrong = json!({"target": "es:a", "key": ["id"], "options": {"replicas": 99}});
+    let problem = expect_problem(api.post("/targets").json(&wrong), 422, "invalid").await;
+    assert!(messages(&problem, "options.replicas").iter().any(|message| message.contains("0 to 32")), "{problem}");
+
+    for (target, options) in
+        [("es:plain", json!({})), ("es:u", json!({"write": "update"})), ("es:i", json!({"write": "index"}))]
+    {
+        let allow = json!({"target": target, "key": ["film_id"], "options": options});
+        expect(api.post("/targets").json(&allow), StatusCode::CREATED).await;
+    }
+    let incremental = |target: &str, columns: &str, key: &str| {
+        json!({
+            "name": "films", "mode": "incremental", "target_table": target, "incremental_key": key,
+            "incremental_id_key": "film_id", "source_query": format!("select id as film_id, {columns} from content.film_work")
+        })
+    };
+    let mut swap = incremental("es:plain", "title, modified", "modified");
+    swap["mode"] = json!("full");
+    swap["options"] = json!({"full_strategy": "swap"});
+    for (pipeline, field, reason) in [
+        (incremental("es:plain", "title, modified, 1 as \"a.b\"", "modified"), "source_query", "has a dot"),
+        (incremental("es:plain", "title, modified, 1 as _source", "modified"), "source_query", "keeps for itself"),
+        (
+            incremental("es:u", "modified, '{}'::jsonb as details", "modified"),
+            "target_table",
+            "would merge the objects",
+        ),
+        (swap, "options.full_strategy", "always built anew"),
+    ] {
+        let problem = expect_problem(api.post("/pipelines").json(&pipeline), 422, "invalid").await;
+        assert!(messages(&problem, field).iter().any(|message| message.contains(reason)), "{pipeline}: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_could_not_be_written_is_refused_with_the_reason() {
+    let api = Api::start().await;
+    sqlx::raw_sql(
+        "create table analytics.heap (id int, part int);
+         create table analytics.secret (id int primary key);
+         revoke all on analytics.secret from vitrina_mart",
+    )
+    .execute(api.db.admin())
+    .await
+    .unwrap();
+    for (target, key, field, reason) in [
+        ("etl.etl_runs", json!(["id"]), "target", "is not a target"),
+        ("content.film_work", json!(["id"]), "target", "is not a target"),
+        ("analytics.nothing", json!(["id"]), "target", "there is no table"),
+        ("analytics.heap", json!(["idd"]), "key", "has no column `idd`; it has id, part"),
+        ("analytics.heap", json!(["id"]), "key", "has no unique index or primary key on exactly (id)"),
+        ("analytics.genre_dim", json!(["genre_id", "name"]), "key", "on exactly (genre_id, name)"),
+        ("analytics.heap", json!([]), "key", "a key has 1 to 16 columns"),
+        ("es:films", json!(["id", "id"]), "key", "once"),
+        ("analytics.secret", json!(["id"]), "target", "vitrina_mart cannot write"),
+    ] {
+        let request = api.post("/targets").json(&json!({"target": target, "key": key}));
+        let problem = expect_problem(request, 422, "invalid").await;
+        assert!(messages(&problem, field).iter().any(|message| message.contains(reason)), "{target}: {problem}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
+use vitrina_shared::{domain::ProblemKind, tls};
 
 use super::Address;
 
@@ -29,6 +30,16 @@ pub struct FieldError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
+    /// What programs tell it by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+impl FieldError {
+    /// Whether it is of this kind.
+    pub fn is(&self, kind: ProblemKind) -> bool {
+        self.kind.as_deref() == Some(kind.as_str())
+    }
 }
 
 const OURS: &str = "urn:vitrina:problem:";
@@ -170,7 +181,7 @@ impl ClientError {
 
     pub(super) fn lost(address: &Address, error: &reqwest::Error) -> Self {
         let (address, reason) = (address.clone(), root_cause(error));
-        if reason.contains("certificate") {
+        if tls::refusal(error) == Some(tls::Refusal::Certificate) {
             Self::Certificate { address, reason }
         } else if error.is_connect() {
             Self::Unreachable { address, reason }
@@ -187,14 +198,14 @@ fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }
+    if tls::refusal(error) == Some(tls::Refusal::NotTls) {
+        return "it does not speak TLS; perhaps http:// is meant".to_owned();
+    }
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     let text = cause.to_string();
-    if text.contains("InvalidContentType") {
-        return "it does not speak TLS; perhaps http:// is meant".to_owned();
-    }
     let text = text.split(" (os error").next().unwrap_or(&text).trim_end_matches('.');
     text.chars().next().map(|first| first.to_lowercase().chain(text.chars().skip(1)).collect()).unwrap_or_default()
 }

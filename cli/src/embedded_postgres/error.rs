@@ -172,22 +172,38 @@ pub(super) fn files(action: &'static str, path: &Path) -> impl FnOnce(io::Error)
 }
 
 fn advice_for(error: &io::Error) -> &'static str {
-    advice(&error.to_string()).unwrap_or("check the directory, or choose another --data-dir")
+    use io::ErrorKind::{OutOfMemory, PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    let kind = error.kind();
+    let remedy = [
+        (StorageFull, FREE_SPACE),
+        (PermissionDenied, BE_OWNER),
+        (ReadOnlyFilesystem, WRITABLE),
+        (OutOfMemory, FREE_MEMORY),
+    ];
+    remedy
+        .iter()
+        .find(|(trouble, _)| *trouble == kind)
+        .map_or("check the directory, or choose another --data-dir", |found| found.1)
 }
 
 fn advice_about(output: &str) -> &'static str {
     advice(output).unwrap_or("its own words follow")
 }
 
-/// What to do about the troubles that have a plain remedy.
+const FREE_SPACE: &str = "free some space on that disk, or choose another --data-dir";
+const BE_OWNER: &str = "run as the owner of that directory, or choose another --data-dir";
+const WRITABLE: &str = "choose another --data-dir, on a disk that can be written";
+const FREE_MEMORY: &str = "free some memory";
+
+/// What to do about the troubles that a server's output names and that have a plain remedy.
 fn advice(message: &str) -> Option<&'static str> {
     const REMEDIES: [(&str, &str); 8] = [
-        ("Check free disk space", "free some space on that disk, or choose another --data-dir"),
-        ("No space left on device", "free some space on that disk, or choose another --data-dir"),
-        ("Permission denied", "run as the owner of that directory, or choose another --data-dir"),
-        ("Read-only file system", "choose another --data-dir, on a disk that can be written"),
+        ("Check free disk space", FREE_SPACE),
+        ("No space left on device", FREE_SPACE),
+        ("Permission denied", BE_OWNER),
+        ("Read-only file system", WRITABLE),
         ("could not create shared memory", "raise the system's limit of shared memory (/dev/shm in containers)"),
-        ("Cannot allocate memory", "free some memory"),
+        ("Cannot allocate memory", FREE_MEMORY),
         ("Address already in use", "other programs took every port that was tried; try again"),
         ("is still in use", "processes of a killed server still work on this database; try again when they ended"),
     ];

@@ -15,6 +15,9 @@ pub const DRAIN: Duration = Duration::from_secs(30);
 /// How large a row may be, in bytes, unless told otherwise.
 const MAX_ROW_BYTES: u32 = 16 * 1024 * 1024;
 
+/// The longest that anything is kept: a century.
+const MAX_KEPT_DAYS: u64 = 36_500;
+
 /// The settings of one worker process.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
@@ -38,8 +41,29 @@ pub struct WorkerConfig {
     pub drain: Duration,
     /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
     pub max_row_bytes: u32,
+    /// How long what has ended is kept.
+    pub retention: Retention,
     /// Where marts are that live in Elasticsearch.
     pub elasticsearch: ElasticsearchConfig,
+}
+
+/// How long what has ended is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    /// Runs: `VITRINA_RUNS_KEPT_DAYS`.
+    pub runs: Duration,
+    /// Reports: `VITRINA_REPORTS_KEPT_DAYS`.
+    pub reports: Duration,
+}
+
+impl Retention {
+    fn read(env: &mut Env) -> Self {
+        let mut days = |variable, default| {
+            let days: u64 = env.number(variable, default, 1..=MAX_KEPT_DAYS);
+            Duration::from_secs(days * 86_400)
+        };
+        Self { runs: days("VITRINA_RUNS_KEPT_DAYS", 90), reports: days("VITRINA_REPORTS_KEPT_DAYS", 1) }
+    }
 }
 
 impl FromEnv for WorkerConfig {
@@ -56,6 +80,7 @@ impl FromEnv for WorkerConfig {
             pause: env.seconds("VITRINA_PAUSE_SECONDS", 60.0, 0.1..=3600.0),
             drain: env.seconds("VITRINA_DRAIN_SECONDS", DRAIN.as_secs_f64(), 0.1..=3600.0),
             max_row_bytes: env.number("VITRINA_MAX_ROW_BYTES", MAX_ROW_BYTES, 1024 * 1024..=1024 * 1024 * 1024),
+            retention: Retention::read(env),
             elasticsearch: ElasticsearchConfig::from_env(env)?,
         })
     }
@@ -86,6 +111,8 @@ mod tests {
         assert_eq!(worker.pause, Duration::from_secs(60));
         assert_eq!(worker.drain, Duration::from_secs(30));
         assert_eq!(worker.max_row_bytes, 16_777_216);
+        assert_eq!(worker.retention.runs, Duration::from_secs(90 * 86_400));
+        assert_eq!(worker.retention.reports, Duration::from_secs(86_400));
     }
 
     #[test]
@@ -100,6 +127,8 @@ mod tests {
             ("VITRINA_PAUSE_SECONDS", "0"),
             ("VITRINA_DRAIN_SECONDS", "-1"),
             ("VITRINA_MAX_ROW_BYTES", "1000"),
+            ("VITRINA_RUNS_KEPT_DAYS", "0"),
+            ("VITRINA_REPORTS_KEPT_DAYS", "for ever"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
         let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    PipelineId, Status, TargetName, Task, TaskPlan,
+    PipelineId, Problem, Status, TargetName, Task, TaskPlan,
     bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
     names::named_enum,
     removal::MaxRemoved,
@@ -152,22 +152,6 @@ pub struct Pipeline {
     pub created_at: DateTime<Utc>,
     /// When the draft was last changed.
     pub updated_at: DateTime<Utc>,
-}
-
-/// Something wrong with one field of what a client sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// Path of the field, for instance `tasks[1].body`.
-    pub field: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-impl Problem {
-    /// A problem of `field`.
-    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into() }
-    }
 }
 
 /// Largest batch. Beyond it a transaction would be long without being faster.

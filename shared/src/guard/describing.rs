@@ -99,7 +99,10 @@ impl Describing {
             }
         };
         if at_work {
-            tokio::spawn(timeout(LONGEST, async move { self.let_go(mark).await }));
+            tokio::spawn(async move {
+                let _let_go = timeout(LONGEST, self.let_go(mark)).await;
+                drop(self.turn);
+            });
         }
         at_work
     }

@@ -203,10 +203,22 @@ pub(crate) async fn set_job(tx: &mut PgConnection, id: ReportId, job_id: &str) -
     Ok(())
 }
 
-/// Removes reports that ended more than `keep` ago. Returns how many.
-pub async fn prune(connection: &mut PgConnection, keep: Duration) -> sqlx::Result<u64> {
-    let pruned = sqlx::query!("delete from etl.etl_reports where finished_at < now() - $1::interval", interval(keep))
-        .execute(connection)
-        .await?;
+/// Removes up to `most` reports that ended more than `keep` ago. Returns how many.
+pub async fn prune(connection: &mut PgConnection, keep: Duration, most: i64) -> sqlx::Result<u64> {
+    let pruned = sqlx::query!(
+        r#"
+        delete from etl.etl_reports
+        where id in (
+            select id from etl.etl_reports
+            where finished_at < now() - $1::interval
+            limit $2
+            for update skip locked
+        )
+        "#,
+        interval(keep),
+        most,
+    )
+    .execute(connection)
+    .await?;
     Ok(pruned.rows_affected())
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, SourceColumn, TargetName},
+    domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, ProblemKind, SourceColumn, TargetName},
     guard::{self, GuardError},
     store::tables::{self, MartTable, TargetColumn, UniqueIndex},
 };
@@ -43,7 +43,7 @@ fn table_problem(table: &MartTable, target: &str, key: &[String], well_written: 
         let message = format!(
             "there is no table `{target}`: create it first, or have it created (`create: true` in a file for `vitrina apply`)"
         );
-        return Some(Problem::new("target", message));
+        return Some(Problem::new("target", message).of_kind(ProblemKind::NoTable));
     }
     if let Some(unknown) = key.iter().find(|name| !columns.iter().any(|column| &column.name == *name)) {
         let message = format!("`{target}` has no column `{unknown}`; it has {}", names(columns));
@@ -169,7 +169,7 @@ pub(super) fn alone(draft: &PipelineDraft, found: Option<&FoundTarget>) -> Vec<P
         Place::Index(_) => None,
     };
     let own = own_problems(target, &entry.key, &entry.options, table);
-    own.into_iter().map(|problem| Problem::new(field, problem.message)).collect()
+    own.into_iter().map(|problem| Problem { field: field.to_owned(), ..problem }).collect()
 }
 
 async fn column_problems(

@@ -5,11 +5,12 @@
 //! after which the page begins, `$3` its bound, `$4` its size, for queries that page by themselves; `$5` where it begins and
 //! `$6` its bound, as text, for those that we page.
 
+mod completion;
+
 use vitrina_shared::{
     domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
     store::{
-        swaps::Gathering,
         tables::{TargetColumn, UniqueIndex},
         value_types::Identity,
     },
@@ -21,6 +22,8 @@ use super::{
     confined,
     plan::{Bound, WalkColumn},
 };
+
+pub use completion::Completion;
 
 /// How many rows a page has. They are counted once.
 pub(super) const TOTAL: &str = "total as (select count(*) as rows from page)";
@@ -41,30 +44,6 @@ pub(super) struct Page<'a> {
     pub bound: Bound,
     /// The table in which the rows are gathered, instead of the target.
     pub gathered_in: Option<&'a str>,
-}
-
-/// How a full run makes the target equal to the query's result, after its last page.
-#[derive(Debug)]
-pub enum Completion {
-    /// The pages were written to the target; what the query does not return any more is removed.
-    Sweep {
-        /// Counts the target's rows; none where keys may fall together unnoticed, so that counts say nothing.
-        count: Option<String>,
-        /// Removes the rows.
-        delete: String,
-    },
-    /// The pages were gathered beside the target, which changes all at once.
-    Swap {
-        /// The table in which rows are gathered.
-        gathering: Gathering,
-        /// Removes what was not gathered.
-        delete: String,
-        /// Removes rows that give a unique value to another row; they are written anew. A statement does not see what another
-        /// part of it removes, so it is a statement by itself.
-        make_room: Option<String>,
-        /// Writes to the target what differs.
-        replace: String,
-    },
 }
 
 impl Page<'_> {
@@ -301,14 +280,6 @@ impl Page<'_> {
         format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
     }
 
-    /// What makes the target equal to the query's result.
-    pub fn completion(&self) -> Completion {
-        match self.gathered_in {
-            None => self.sweep(),
-            Some(table) => self.swap(table),
-        }
-    }
-
     /// The condition of two rows of the target's types having the same key.
     pub(super) fn same_key(&self, relation: &str) -> String {
         let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
@@ -339,50 +310,6 @@ impl Page<'_> {
     fn read_and_own(&self, name: &str) -> Option<(&SourceColumn, &TargetColumn)> {
         let column = self.reader.columns.iter().find(|column| column.name == name);
         column.zip(self.columns.iter().find(|own| own.name == name))
-    }
-
-    /// The keys of all rows that the query returns now.
-    fn keys(&self) -> String {
-        let column = |name: &String| self.reader.columns.iter().find(|column| &column.name == name);
-        let query = format!("select {} from ({}\n) as source", self.key_names(), self.query());
-        self.read_confined(&query, self.key.iter().filter_map(column))
-    }
-
-    fn sweep(&self) -> Completion {
-        let table = quote(self.table);
-        Completion::Sweep {
-            count: self.returns_each_key_once().then(|| self.count()),
-            delete: format!(
-                "with gone as (
-                    delete from analytics.{table} as target
-                    where not exists (select from ({keys}) as source where {same})
-                    returning 1
-                )
-                select 0::bigint, count(*), null::text[], false from gone",
-                keys = self.keys(),
-                same = self.same_stored_key("source"),
-            ),
-        }
-    }
-
-    fn swap(&self, gathered_in: &str) -> Completion {
-        let (names, key) = (self.names(), self.key_names());
-        let gathered = format!("etl_swap.{}", quote(gathered_in));
-        let rows = format!("select {names} from {gathered} order by {key}");
-        Completion::Swap {
-            gathering: Gathering {
-                table: gathered_in.to_owned(),
-                mart: self.table.to_owned(),
-                columns: self.written().iter().map(|column| column.name.clone()).collect(),
-                key: self.key.to_vec(),
-            },
-            delete: self.remove_absent(&gathered),
-            make_room: self.make_room(&gathered),
-            replace: format!(
-                "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
-                upsert = self.upsert(&rows),
-            ),
-        }
     }
 
     /// Reads the greatest key, as a list of one text. Not by `max`, which not every type has.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    error::{SinkError, reason},
+    error::{SinkError, SinkErrorKind, reason},
     index::Index,
 };
 
@@ -135,7 +135,7 @@ impl Index {
         let path = format!("/{}/_search", self.name);
         let body = match self.read(&path, &json!({"size": 1, "sort": sort})).await {
             Ok(body) => body,
-            Err(error) if error.message.contains("answers 400") => return Ok(None),
+            Err(error) if error.kind == SinkErrorKind::BadRequest => return Ok(None),
             Err(error) => return Err(error),
         };
         let page: Page<'_> = parse(&body)?;

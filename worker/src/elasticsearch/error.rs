@@ -3,16 +3,37 @@
 use std::{error::Error, time::Duration};
 
 use serde_json::Value;
-use vitrina_shared::domain::ErrorClass;
+use vitrina_shared::{domain::ErrorClass, tls};
 
 /// Reasons are cut to this: the server repeats the offending value in them.
 const MAX_REASON: usize = 1_000;
 
-/// How the TLS library begins its words about a certificate. No patience makes that good.
-const UNTRUSTED: &str = "invalid peer certificate";
-
 /// The type of an error about an index that nothing can be written to.
 const BLOCKED: &str = "cluster_block_exception";
+
+/// What a caller can do something about besides giving up or trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SinkErrorKind {
+    /// An index is read-only.
+    Blocked,
+    /// What was to be created is there.
+    AlreadyExists,
+    /// The server answered 400: it cannot do what was asked.
+    BadRequest,
+    /// Anything else.
+    Other,
+}
+
+impl SinkErrorKind {
+    pub(super) fn of(status: u16, error: &Value) -> Self {
+        match error["type"].as_str() {
+            Some(BLOCKED) => Self::Blocked,
+            Some("resource_already_exists_exception") => Self::AlreadyExists,
+            _ if status == 400 => Self::BadRequest,
+            _ => Self::Other,
+        }
+    }
+}
 
 /// Why nothing durable can be promised.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +41,8 @@ const BLOCKED: &str = "cluster_block_exception";
 pub struct SinkError {
     /// What kind of failure.
     pub class: ErrorClass,
+    /// What the server has answered.
+    pub kind: SinkErrorKind,
     /// What happened, for the user.
     pub message: String,
 }
@@ -27,28 +50,33 @@ pub struct SinkError {
 impl SinkError {
     /// An error that would come again every time.
     pub fn fatal(message: impl Into<String>) -> Self {
-        Self { class: ErrorClass::Fatal, message: message.into() }
+        Self::other(ErrorClass::Fatal, message)
     }
 
     /// One that will probably pass.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self { class: ErrorClass::Transient, message: message.into() }
+        Self::other(ErrorClass::Transient, message)
     }
 
     /// Documents that the server refuses.
     pub fn row(message: impl Into<String>) -> Self {
-        Self { class: ErrorClass::Row, message: message.into() }
+        Self::other(ErrorClass::Row, message)
+    }
+
+    fn other(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, kind: SinkErrorKind::Other, message: message.into() }
     }
 
     /// The request did not get through, or its answer did not get back.
-    pub fn lost(error: &dyn Error) -> Self {
+    pub fn lost(error: &(dyn Error + 'static)) -> Self {
         let mut message = format!("Elasticsearch does not answer: {error}");
         let mut source = error.source();
         while let Some(cause) = source {
             message.push_str(&format!(": {cause}"));
             source = cause.source();
         }
-        if message.contains(UNTRUSTED) {
+        // No patience makes that good.
+        if tls::refusal(error) == Some(tls::Refusal::Certificate) {
             return Self::fatal(format!(
                 "{message}. Let VITRINA_ELASTICSEARCH_CA name the certificate of its authority, and ELASTICSEARCH_URL a name \
                  that its certificate has"
@@ -65,11 +93,6 @@ impl SinkError {
         ))
     }
 
-    /// Whether an index is read-only.
-    pub(super) fn is_block(&self) -> bool {
-        self.message.contains(BLOCKED)
-    }
-
     /// The server answered with something else than success.
     pub fn refused(status: u16, body: &[u8]) -> Self {
         let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -77,14 +100,15 @@ impl SinkError {
             let body: String = String::from_utf8_lossy(body).chars().take(MAX_REASON).collect();
             // Elasticsearch says what it does not find; a proxy that has lost it does not.
             let class = if status == 404 { ErrorClass::Transient } else { classify(status, &Value::Null) };
-            return Self { class, message: format!("what answers {status} may not be Elasticsearch: {body}") };
+            return Self::other(class, format!("what answers {status} may not be Elasticsearch: {body}"));
         };
         let reason = explained(error);
         let reason = match status {
             401 => format!("{reason}. Check the user and password, or the API key, in ELASTICSEARCH_URL"),
             _ => reason,
         };
-        Self { class: classify(status, error), message: format!("Elasticsearch answers {status}: {reason}") }
+        let (class, kind) = (classify(status, error), SinkErrorKind::of(status, error));
+        Self { class, kind, message: format!("Elasticsearch answers {status}: {reason}") }
     }
 }
 
@@ -161,6 +185,20 @@ mod tests {
         let full = SinkError::refused(403, br#"{"error": {"type": "cluster_block_exception", "reason": "read-only"}}"#);
         assert_eq!(full.class, ErrorClass::Transient);
         assert!(full.message.contains("make room"), "{full}");
+    }
+
+    #[test]
+    fn answers_have_kinds_that_no_quoted_value_changes() {
+        for (status, kind, expected) in [
+            (403, "cluster_block_exception", SinkErrorKind::Blocked),
+            (400, "resource_already_exists_exception", SinkErrorKind::AlreadyExists),
+            (400, "search_phase_execution_exception", SinkErrorKind::BadRequest),
+            (500, "exception", SinkErrorKind::Other),
+        ] {
+            let reason = "cluster_block_exception: Elasticsearch answers 400: resource_already_exists_exception";
+            let body = json!({"error": {"type": kind, "reason": reason}}).to_string();
+            assert_eq!(SinkError::refused(status, body.as_bytes()).kind, expected, "{kind}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use vitrina_shared::domain::{IndexOptions, RunId, SourceColumn};
 use super::{
     bulk::Route,
     client::Client,
-    error::SinkError,
+    error::{SinkError, SinkErrorKind},
     mapping,
     physical::{Physical, noting},
     server::Server,
@@ -247,7 +247,7 @@ impl Index {
                 tracing::info!(index = physical, alias, "index created");
                 Ok(())
             }
-            Err(error) if error.message.contains("resource_already_exists_exception") => Ok(()),
+            Err(error) if error.kind == SinkErrorKind::AlreadyExists => Ok(()),
             // Another pipeline was faster: the alias has its index.
             Err(_) if alias == self.name && !self.behind().await?.is_empty() => Ok(()),
             Err(error) if status == 400 => Err(SinkError::fatal(format!(

@@ -14,7 +14,7 @@ use serde_json::json;
 use vitrina_shared::domain::RunId;
 
 use super::{
-    error::SinkError,
+    error::{SinkError, SinkErrorKind},
     index::Index,
     physical::{Mark, Physical},
     rebuild::{add, remove},
@@ -129,7 +129,7 @@ impl Index {
 /// What was done; nothing where the index is read-only because of a full disk, and lets itself be removed alone.
 fn unless_blocked<T>(done: Result<T, SinkError>) -> Result<Option<T>, SinkError> {
     match done {
-        Err(error) if error.is_block() => Ok(None),
+        Err(error) if error.kind == SinkErrorKind::Blocked => Ok(None),
         done => done.map(Some),
     }
 }

@@ -3,11 +3,10 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use sqlx::PgPool;
-use tokio::time::timeout;
+use sqlx::{PgConnection, PgPool};
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
-    domain::{ErrorClass, error_class::without_values},
+    domain::ErrorClass,
     jobs::{BatchJob, trace_context},
     lifecycle::{
         LifecycleError,
@@ -20,7 +19,10 @@ use vitrina_shared::{
     },
 };
 
-use super::{ANSWERS_WITHIN, attribute, give_back_when_possible, observe_wakeup, wait_for_database};
+use super::{
+    failure::{self, FailedJob},
+    observe_wakeup,
+};
 use crate::{
     batch,
     environment::Environment,
@@ -68,13 +70,7 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
         match outcome {
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
             Ok(Step::Dropped) => forget(env, &job).await,
-            Err(error) => {
-                let error = attribute(env, error).await.unless_lost(job.batch.lost);
-                if error.lost_session() {
-                    job.batch.lost += 1;
-                }
-                settle_in_time(env, &job, &error).await;
-            }
+            Err(error) => failure::retry_or_fail(env, &mut job, error).await,
         }
     }
     .instrument(span)
@@ -88,41 +84,88 @@ fn given_up(silent: bool) -> BatchError {
 
 /// The run was ended before the job was taken up. Left alone, the job would come back again and again.
 async fn forget(env: &Environment, job: &HeldJob) {
-    if let Err(error) = drop_job(env, job).await {
+    let dropped = async { queue::finish(&mut *env.db.acquire().await?, &job.id, &job.worker).await };
+    if let Err(error) = dropped.await {
         tracing::warn!(job_id = job.id, error = %error, "the job could not be dropped; maintenance will release it");
     }
 }
 
-/// Does what the error asks for. A database that does not answer to that keeps no slot.
-async fn settle_in_time(env: &Environment, job: &HeldJob, error: &BatchError) {
-    if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
-        report(job, error, &Verdict::WaitForDatabase);
-        give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
-        return wait_for_database(env).await;
+impl FailedJob for HeldJob {
+    const ATTEMPT: &'static str = "batch";
+    const WHOLE: &'static str = "run";
+    type Error = LifecycleError;
+
+    fn id(&self) -> &str {
+        &self.id
     }
-    if timeout(ANSWERS_WITHIN, settle(env, job, error)).await.is_err() {
-        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled: no answer; maintenance will release it");
+
+    fn worker(&self) -> &str {
+        &self.worker
+    }
+
+    fn batch(&self) -> Option<i64> {
+        Some(self.batch.batch)
+    }
+
+    fn attempt(&self) -> u32 {
+        self.batch.attempt
+    }
+
+    fn lost(&mut self) -> &mut u32 {
+        &mut self.batch.lost
+    }
+
+    fn pool(env: &Environment) -> &PgPool {
+        &env.db
+    }
+
+    async fn verdict(&self, env: &Environment, error: &BatchError) -> Result<Option<Verdict>, LifecycleError> {
+        if matches!(error, BatchError::TakenOver(_)) {
+            metrics::counter!(FENCED).increment(1);
+        }
+        if matches!(error, BatchError::Interrupted(_)) && is_settled(env, self, error).await? {
+            return Ok(None);
+        }
+        let orphaned = matches!(error, BatchError::Locked(_)) && waits_for_an_orphan(env, self).await;
+        let verdict = if orphaned { Verdict::Later(ORPHAN_ENDS) } else { error.verdict(self.batch.attempt) };
+        if matches!(verdict, Verdict::Retry(..)) {
+            forget_plan(env, self);
+        }
+        Ok(Some(verdict))
+    }
+
+    async fn give_back(&self, tx: &mut PgConnection, delay: Duration) -> Result<(), LifecycleError> {
+        execution::give_back(tx, self, delay).await.map(|_| ())
+    }
+
+    async fn repeat(
+        &self,
+        tx: &mut PgConnection,
+        delay: Duration,
+        class: ErrorClass,
+        error: &str,
+    ) -> Result<(), LifecycleError> {
+        execution::retry(tx, self, delay, class, error).await.map(|_| ())
+    }
+
+    async fn repeated(&self, env: &Environment, class: ErrorClass) {
+        let pipeline = pipeline_name(env, self).await;
+        metrics::counter!(RETRIES, "pipeline" => pipeline, "class" => class.as_str()).increment(1);
+    }
+
+    async fn fail(&self, tx: &mut PgConnection, class: ErrorClass, error: &str) -> Result<bool, LifecycleError> {
+        Ok(execution::fail(tx, self, class, error).await? != Step::Dropped)
+    }
+
+    fn failed(&self, env: &Environment) {
+        forget_plan(env, self);
     }
 }
 
-/// Does what the error asks for. If even that fails, the job stays ours and is released by maintenance.
-async fn settle(env: &Environment, job: &HeldJob, error: &BatchError) {
-    if matches!(error, BatchError::Interrupted(_)) && is_settled(env, job, error).await {
-        return;
-    }
-    let orphaned = matches!(error, BatchError::Locked(_)) && waits_for_an_orphan(env, job).await;
-    let verdict = if orphaned { Verdict::Later(ORPHAN_ENDS) } else { error.verdict(job.batch.attempt) };
-    report(job, error, &verdict);
-    let result = match verdict {
-        Verdict::Drop => drop_job(env, job).await,
-        Verdict::WaitForDatabase => give_back(env, &env.db, job, Duration::ZERO).await,
-        Verdict::Later(delay) => give_back(env, &env.db, job, delay).await,
-        Verdict::Retry(delay, class) => retry(env, job, delay, class, error).await,
-        Verdict::GiveUp(class) => fail(env, job, class, error).await,
-    };
-    if let Err(error) = result {
-        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
-    }
+/// The source or the target may have changed: the next attempt looks at both again.
+fn forget_plan(env: &Environment, job: &HeldJob) {
+    env.forget_plan(job.batch.run_id);
+    env.forget_reviews();
 }
 
 /// Whether the lock that a batch did not get is held for its own run: by the statement of a worker that is gone, which the
@@ -143,96 +186,19 @@ async fn waits_for_an_orphan(env: &Environment, job: &HeldJob) -> bool {
 
 /// Settles a batch whose statement was cancelled because nobody wants it any more, or because this worker stops. No
 /// attempt of it has failed.
-async fn is_settled(env: &Environment, job: &HeldJob, error: &BatchError) -> bool {
+async fn is_settled(env: &Environment, job: &HeldJob, error: &BatchError) -> Result<bool, LifecycleError> {
     if env.stop.is_cancelled() {
-        // Left where it is: whoever ends the worker gives all such jobs back at once.
-        return true;
+        // Left where it is: the end of the worker gives all such jobs back at once.
+        return Ok(true);
     }
-    let decided = async {
-        let mut tx = env.db.begin().await?;
-        let step = execution::interrupted(&mut tx, job).await?;
-        if step != Step::GoesOn {
-            tx.commit().await?;
-        }
-        Ok::<_, LifecycleError>(step)
-    };
-    match decided.await {
-        Ok(Step::GoesOn) => false,
-        Ok(step @ (Step::Paused | Step::Finished | Step::Dropped)) => {
-            tracing::info!(job_id = job.id, batch = job.batch.batch, error = %error, ?step, "batch rolled back");
-            true
-        }
-        Err(error) => {
-            tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
-            true
-        }
-    }
-}
-
-fn report(job: &HeldJob, error: &BatchError, verdict: &Verdict) {
-    match verdict {
-        Verdict::Drop => {
-            if matches!(error, BatchError::TakenOver(_)) {
-                metrics::counter!(FENCED).increment(1);
-            }
-            tracing::warn!(job_id = job.id, batch = job.batch.batch, error = %error, "batch dropped");
-        }
-        Verdict::WaitForDatabase => tracing::warn!(job_id = job.id, error = %error, "waiting for the database"),
-        Verdict::Later(_) => tracing::debug!(job_id = job.id, error = %error, "job given back"),
-        Verdict::Retry(delay, class) => tracing::warn!(
-            job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
-            error = %without_values(&error.to_string()), delay_ms = delay.as_millis() as u64, "batch failed and will be repeated",
-        ),
-        Verdict::GiveUp(class) => tracing::error!(
-            job_id = job.id, batch = job.batch.batch, attempt = job.batch.attempt + 1, error_class = %class,
-            error = %without_values(&error.to_string()), "run failed",
-        ),
-    }
-}
-
-/// The batch is not ours any more; the job's row, if it still says so, is.
-async fn drop_job(env: &Environment, job: &HeldJob) -> Result<(), LifecycleError> {
-    queue::finish(&mut *env.db.acquire().await?, &job.id, &job.worker).await?;
-    Ok(())
-}
-
-async fn give_back(env: &Environment, db: &PgPool, job: &HeldJob, delay: Duration) -> Result<(), LifecycleError> {
-    let mut tx = db.begin().await?;
-    execution::give_back(&mut tx, job, delay).await?;
-    tx.commit().await?;
-    env.wake_after(delay);
-    Ok(())
-}
-
-async fn retry(
-    env: &Environment,
-    job: &HeldJob,
-    delay: Duration,
-    class: ErrorClass,
-    error: &BatchError,
-) -> Result<(), LifecycleError> {
-    // The source or the target may have changed: the next attempt looks at both again.
-    env.forget_plan(job.batch.run_id);
-    env.forget_reviews();
     let mut tx = env.db.begin().await?;
-    execution::retry(&mut tx, job, delay, class, &error.to_string()).await?;
-    tx.commit().await?;
-    env.wake_after(delay);
-    let pipeline = pipeline_name(env, job).await;
-    metrics::counter!(RETRIES, "pipeline" => pipeline, "class" => class.as_str()).increment(1);
-    Ok(())
-}
-
-async fn fail(env: &Environment, job: &HeldJob, class: ErrorClass, error: &BatchError) -> Result<(), LifecycleError> {
-    let mut tx = env.db.begin().await?;
-    let step = execution::fail(&mut tx, job, class, &error.to_string()).await?;
-    if step == Step::Dropped {
-        return Ok(());
+    let step = execution::interrupted(&mut tx, job).await?;
+    if step == Step::GoesOn {
+        return Ok(false);
     }
     tx.commit().await?;
-    env.forget_plan(job.batch.run_id);
-    env.forget_reviews();
-    Ok(())
+    tracing::info!(job_id = job.id, batch = job.batch.batch, error = %error, ?step, "batch rolled back");
+    Ok(true)
 }
 
 async fn pipeline_name(env: &Environment, job: &HeldJob) -> String {

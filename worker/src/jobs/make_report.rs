@@ -3,18 +3,20 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration, time::Instant};
 
 use futures_util::FutureExt;
-use sqlx::PgPool;
-use tokio::time::timeout;
+use sqlx::{PgConnection, PgPool};
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
-    domain::error_class::without_values,
+    domain::ErrorClass,
     jobs::{ReportJob, trace_context},
     metrics::{REPORT_DURATION, REPORTS},
     reports::{self, HeldReport, ReportError},
-    store::{backends::Reason, queue},
+    store::backends::Reason,
 };
 
-use super::{ANSWERS_WITHIN, attribute, give_back_when_possible, observe_wakeup, wait_for_database};
+use super::{
+    failure::{self, FailedJob},
+    observe_wakeup,
+};
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
@@ -32,7 +34,7 @@ const SLOT_AGAIN: Duration = Duration::from_millis(500);
 /// Begins a report beside the slots of batches. It ends with the worker's life: whoever rescues its job begins anew.
 pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
     env.take_up(&id);
-    let job = HeldReport { id, job, worker: env.name.clone() };
+    let mut job = HeldReport { id, job, worker: env.name.clone() };
     let span = tracing::info_span!(
         "report",
         report_id = %job.job.report_id,
@@ -45,7 +47,7 @@ pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
     trace_context::go_on(&span, job.job.traceparent.as_deref());
     let made = async move {
         tokio::select! {
-            () = make(&env, &job) => {}
+            () = make(&env, &mut job) => {}
             () = env.life.cancelled() => {}
         }
         env.put_down(&job.id);
@@ -53,10 +55,10 @@ pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
     tokio::spawn(made.instrument(span));
 }
 
-async fn make(env: &Environment, job: &HeldReport) {
+async fn make(env: &Environment, job: &mut HeldReport) {
     let Some(_slot) = env.report_slots.take(job.job.kind) else {
         // Another worker may have room.
-        return settled(job, give_back(env, &env.reports, job, SLOT_AGAIN).await);
+        return failure::give_back_after(env, job, SLOT_AGAIN).await;
     };
     observe_wakeup(job.job.queued_us, job.job.attempt);
     let begun = Instant::now();
@@ -76,14 +78,7 @@ async fn make(env: &Environment, job: &HeldReport) {
             metrics::histogram!(REPORT_DURATION, "kind" => job.job.kind.as_str()).record(took.as_secs_f64());
             tracing::info!(duration_ms = took.as_secs_f64() * 1000.0, "report made");
         }
-        Err(error) => {
-            let error = attribute(env, error).await.unless_lost(job.job.lost);
-            if error.lost_session() {
-                let job = HeldReport { job: job.job.lost(), ..job.clone() };
-                return settle_in_time(env, &job, &error).await;
-            }
-            settle_in_time(env, job, &error).await;
-        }
+        Err(error) => failure::retry_or_fail(env, job, error).await,
     }
 }
 
@@ -101,85 +96,60 @@ fn count(job: &HeldReport, status: &'static str) {
     metrics::counter!(REPORTS, "kind" => job.job.kind.as_str(), "status" => status).increment(1);
 }
 
-/// Does what the error asks for. A database that does not answer to that keeps no slot.
-async fn settle_in_time(env: &Environment, job: &HeldReport, error: &BatchError) {
-    if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
-        tell(job, error, &Verdict::WaitForDatabase);
-        give_back_when_possible(env, &job.id, || give_back(env, &env.control, job, Duration::ZERO).boxed()).await;
-        return wait_for_database(env).await;
+impl FailedJob for HeldReport {
+    const ATTEMPT: &'static str = "report";
+    const WHOLE: &'static str = "report";
+    type Error = ReportError;
+
+    fn id(&self) -> &str {
+        &self.id
     }
-    if timeout(ANSWERS_WITHIN, settle(env, job, error)).await.is_err() {
-        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled: no answer; maintenance will release it");
+
+    fn worker(&self) -> &str {
+        &self.worker
     }
-}
 
-/// Does what the error asks for.
-async fn settle(env: &Environment, job: &HeldReport, error: &BatchError) {
-    let verdict = error.verdict(job.job.attempt);
-    tell(job, error, &verdict);
-    let result = match verdict {
-        Verdict::Drop => drop_job(env, job).await,
-        Verdict::WaitForDatabase => give_back(env, &env.reports, job, Duration::ZERO).await,
-        Verdict::Later(delay) => give_back(env, &env.reports, job, delay).await,
-        Verdict::Retry(delay, class) => {
-            let again = async {
-                let mut tx = env.reports.begin().await?;
-                reports::retry(&mut tx, job, delay, class, &error.to_string()).await?;
-                tx.commit().await?;
-                env.wake_after(delay);
-                Ok(())
-            };
-            again.await
-        }
-        Verdict::GiveUp(class) => {
-            let end = async {
-                let mut tx = env.reports.begin().await?;
-                if reports::fail(&mut tx, job, class, &error.to_string()).await? {
-                    tx.commit().await?;
-                    count(job, "FAILED");
-                }
-                Ok(())
-            };
-            end.await
-        }
-    };
-    settled(job, result);
-}
-
-fn tell(job: &HeldReport, error: &BatchError, verdict: &Verdict) {
-    let error = error.to_string();
-    // Whoever may read the report finds there what the log leaves out.
-    let error = without_values(&error);
-    match verdict {
-        Verdict::Drop => tracing::warn!(job_id = job.id, error = %error, "report dropped"),
-        Verdict::WaitForDatabase => tracing::warn!(job_id = job.id, error = %error, "waiting for the database"),
-        Verdict::Later(_) => tracing::debug!(job_id = job.id, error = %error, "job given back"),
-        Verdict::Retry(delay, class) => tracing::warn!(
-            job_id = job.id, attempt = job.job.attempt + 1, error_class = %class, error = %error,
-            delay_ms = delay.as_millis() as u64, "report failed and will be repeated",
-        ),
-        Verdict::GiveUp(class) => tracing::error!(
-            job_id = job.id, attempt = job.job.attempt + 1, error_class = %class, error = %error, "report failed",
-        ),
+    fn batch(&self) -> Option<i64> {
+        None
     }
-}
 
-/// If even that fails, the job stays ours and is released by maintenance.
-fn settled(job: &HeldReport, result: Result<(), ReportError>) {
-    if let Err(error) = result {
-        tracing::warn!(job_id = job.id, error = %error, "the job could not be settled; maintenance will release it");
+    fn attempt(&self) -> u32 {
+        self.job.attempt
     }
-}
 
-async fn drop_job(env: &Environment, job: &HeldReport) -> Result<(), ReportError> {
-    queue::finish(&mut *env.reports.acquire().await?, &job.id, &job.worker).await?;
-    Ok(())
-}
+    fn lost(&mut self) -> &mut u32 {
+        &mut self.job.lost
+    }
 
-async fn give_back(env: &Environment, db: &PgPool, job: &HeldReport, delay: Duration) -> Result<(), ReportError> {
-    let mut tx = db.begin().await?;
-    reports::give_back(&mut tx, job, delay).await?;
-    tx.commit().await?;
-    env.wake_after(delay);
-    Ok(())
+    fn pool(env: &Environment) -> &PgPool {
+        &env.reports
+    }
+
+    async fn verdict(&self, _env: &Environment, error: &BatchError) -> Result<Option<Verdict>, ReportError> {
+        Ok(Some(error.verdict(self.job.attempt)))
+    }
+
+    async fn give_back(&self, tx: &mut PgConnection, delay: Duration) -> Result<(), ReportError> {
+        reports::give_back(tx, self, delay).await
+    }
+
+    async fn repeat(
+        &self,
+        tx: &mut PgConnection,
+        delay: Duration,
+        class: ErrorClass,
+        error: &str,
+    ) -> Result<(), ReportError> {
+        reports::retry(tx, self, delay, class, error).await
+    }
+
+    async fn repeated(&self, _env: &Environment, _class: ErrorClass) {}
+
+    async fn fail(&self, tx: &mut PgConnection, class: ErrorClass, error: &str) -> Result<bool, ReportError> {
+        reports::fail(tx, self, class, error).await
+    }
+
+    fn failed(&self, _env: &Environment) {
+        count(self, "FAILED");
+    }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use sqlx::{Postgres, Transaction};
 use tokio::sync::Semaphore;
 use vitrina_shared::domain::{ErrorClass, Mode, RunStatus, Status};
 use vitrina_worker::elasticsearch::sweep;
@@ -85,14 +86,7 @@ async fn the_next_page_is_read_while_the_last_request_of_one_is_under_way_and_ev
     let run = films.world.run(pipeline).await;
     let first = || async { (proxy.bulks() > 0).then_some(()) };
     eventually_within(Duration::from_secs(60), "the first request of the first page", first).await;
-    // The first page was read. Whoever reads now has to wait, and can be seen.
-    let mut tx = films.world.db.admin().begin().await.unwrap();
-    sqlx::raw_sql("lock table content.film in access exclusive mode").execute(&mut *tx).await.unwrap();
-    held.add_permits(9);
-    let waiting = "select count(*) from pg_stat_activity where datname = current_database()
-        and application_name like 'vitrina-worker %' and wait_event_type = 'Lock'";
-    let second = || async { (films.world.number(waiting).await == 1).then_some(()) };
-    eventually_within(Duration::from_secs(60), "the reading of the second page", second).await;
+    let tx = shut_before_the_second_page(&films, &held).await;
     assert_eq!(films.world.find(run).await.batches, 0, "the last request of the first page is held");
     tx.rollback().await.unwrap();
     held.add_permits(1_000);
@@ -105,21 +99,43 @@ async fn the_next_page_is_read_while_the_last_request_of_one_is_under_way_and_ev
     eventually_within(Duration::from_secs(60), "every page was read once", once).await;
 }
 
+/// Lets the first page send all but its last request, and stops the reading of the second one until the transaction ends.
+async fn shut_before_the_second_page(films: &Films, held: &Semaphore) -> Transaction<'static, Postgres> {
+    // The first page was read. A session that reads now has to wait, and can be seen.
+    let mut tx = films.world.db.admin().begin().await.unwrap();
+    sqlx::raw_sql("lock table content.film in access exclusive mode").execute(&mut *tx).await.unwrap();
+    held.add_permits(9);
+    let waiting = "select count(*) from pg_stat_activity where datname = current_database()
+        and application_name like 'vitrina-worker %' and wait_event_type = 'Lock'";
+    let second = || async { (films.world.number(waiting).await == 1).then_some(()) };
+    eventually_within(Duration::from_secs(60), "the reading of the second page", second).await;
+    tx
+}
+
 /// The same key may come in both pages. Into an index that is being built it does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_sends_nothing_before_its_turn_except_to_an_index_that_is_being_built() {
     for (mode, requests) in [(Mode::Incremental, 10), (Mode::Full, 11)] {
         let Some(corner) = Corner::new() else { return };
         let films = Films::at(corner, 300, json!({"max_docs": 10, "concurrency": 2})).await;
-        let held = Arc::new(Semaphore::new(9));
+        let held = Arc::new(Semaphore::new(0));
         let permits = held.clone();
         let proxy = Proxy::start(&films.corner.node, move |_| Fault::Held(permits.clone())).await;
         let _worker = films.world.worker(&[("ELASTICSEARCH_URL", &proxy.url)]);
         let pipeline = films.world.pipeline(&films.draft(mode, 100)).await;
         let run = films.world.run(pipeline).await;
-        let sent = || async { (proxy.bulks() == requests).then_some(()) };
-        eventually_within(Duration::from_secs(60), "all but the last request of the first page", sent).await;
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        let first = || async { (proxy.bulks() > 0).then_some(()) };
+        eventually_within(Duration::from_secs(60), "the first request of the first page", first).await;
+        shut_before_the_second_page(&films, &held).await.rollback().await.unwrap();
+        let reading = "select count(*) from pg_stat_activity where datname = current_database()
+            and application_name like 'vitrina-worker %' and state = 'active'";
+        let read = || async { (films.world.number(reading).await == 0 && proxy.bulks() >= requests).then_some(()) };
+        eventually_within(
+            Duration::from_secs(60),
+            "the second page, read while one request of the first is held",
+            read,
+        )
+        .await;
         assert_eq!(proxy.bulks(), requests, "{mode:?}");
         assert_eq!(films.world.find(run).await.batches, 0, "the last request of the first page is held");
         held.add_permits(1_000);

@@ -290,8 +290,7 @@ async fn a_row_of_a_long_reader_that_prepared_its_transaction_is_read_once_that_
     let mut reader = pool.acquire().await.unwrap();
     execute(&mut reader, "begin").await;
     execute(&mut reader, "select count(*) from content.log").await;
-    // Longer than anyone waits for a transaction that only reads.
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    world.is_passed(&mut reader).await;
     world.sql("insert into content.log (id, name) values (1, 'later')").await;
     world.succeeds(pipeline).await;
     assert_eq!(world.number("select count(*) from analytics.log").await, 1, "a long reader stops the mart");

@@ -1,11 +1,11 @@
-//! What the horizon must see, what it owes, and a clock that goes back.
+//! What the horizon must see, and what it owes.
 
 use std::{
     io::Write as _,
     process::{Child, Command, Stdio},
 };
 
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction, postgres::PgPoolOptions};
+use sqlx::{AssertSqlSafe, PgConnection, postgres::PgPoolOptions};
 use vitrina_shared::{
     domain::{Mode, PipelineId, RunStatus},
     lifecycle,
@@ -16,29 +16,29 @@ use crate::support::{TESTER, World, draft, eventually};
 
 const QUERY: &str = "select id, name, modified from content.item";
 
-async fn world() -> (World, PipelineId) {
+pub async fn world() -> (World, PipelineId) {
     let world = World::with_worker().await;
     let pipeline = world.pipeline(&draft("items", Mode::Incremental, QUERY, "analytics.item", 50)).await;
     (world, pipeline)
 }
 
-async fn execute(connection: &mut PgConnection, statement: &str) {
+pub async fn execute(connection: &mut PgConnection, statement: &str) {
     let done = sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(connection).await;
     done.unwrap_or_else(|error| panic!("{error} in {statement}"));
 }
 
 impl World {
-    async fn insert(&self, id: i64) {
+    pub async fn insert(&self, id: i64) {
         self.sql(&format!("insert into content.item (id, name) values ({id}, 'n')")).await;
     }
 
-    async fn assert_all_read(&self) {
+    pub async fn assert_all_read(&self) {
         self.assert_same(QUERY, "analytics.item").await;
     }
 
     /// Waits until the transaction has been open for longer than a run has patience with one that only reads.
-    async fn is_passed(&self, reader: &mut Transaction<'_, Postgres>) {
-        let pid: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut **reader).await.unwrap();
+    pub async fn is_passed(&self, reader: &mut PgConnection) {
+        let pid: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(reader).await.unwrap();
         let old = format!(
             "select count(*) from pg_stat_activity where pid = {pid} and xact_start < clock_timestamp() - interval '5.5 s'"
         );
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// Sets the clock that keys come from.
-    async fn set_clock_back(&self, by: &str) {
+    pub async fn set_clock_back(&self, by: &str) {
         self.sql(&format!(
             "create or replace function etl.clock() returns timestamptz language sql as
              $$ select clock_timestamp() - interval '{by}' $$"
@@ -54,7 +54,7 @@ impl World {
         .await;
     }
 
-    async fn rereads(&self) -> i64 {
+    pub async fn rereads(&self) -> i64 {
         self.number("select count(*) from etl.etl_rereads").await
     }
 }
@@ -292,125 +292,4 @@ async fn a_start_that_was_published_late_by_a_session_that_has_gone_is_read_by_t
     world.succeeds(pipeline).await;
     world.assert_all_read().await;
     services.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn rows_that_are_written_while_the_clock_is_behind_the_checkpoint_are_read() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    world.succeeds(pipeline).await;
-    // As if all of that had happened an hour later, and the clock had gone back then.
-    world
-        .sql(
-            "update content.item set modified = modified + interval '1 hour';
-             update analytics.item set modified = modified + interval '1 hour';
-             update etl.etl_state set checkpoint_key = (checkpoint_key::timestamptz + interval '1 hour')::text,
-                                      horizon = horizon + interval '1 hour'",
-        )
-        .await;
-    for id in 2..12 {
-        world.insert(id).await;
-    }
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-    world.insert(12).await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-    assert_eq!(world.succeeds(pipeline).await.rows_written, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn rows_that_were_written_while_the_clock_was_behind_are_read_when_it_has_caught_up() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    world.succeeds(pipeline).await;
-    world
-        .sql(
-            "create or replace function etl.clock() returns timestamptz language sql as
-             $$ select clock_timestamp() - interval '3 s' $$;
-             insert into content.item select 2, 'late', modified - interval '2 s' from content.item where id = 1",
-        )
-        .await;
-    eventually("a clock that has caught up", || async {
-        let caught_up = "select count(*) from etl.etl_state where etl.clock() > horizon + interval '1.1 s'";
-        (world.number(caught_up).await > 0).then_some(())
-    })
-    .await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-}
-
-/// The clock goes back and forth again while no run looks at it.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_rests_notices_that_the_clock_goes_back() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    world.succeeds(pipeline).await;
-    world.set_clock_back("60 s").await;
-    eventually("a noted step", || async { (world.rereads().await == 1).then_some(()) }).await;
-    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
-    world.set_clock_back("0 s").await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-    assert_eq!(world.rereads().await, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_step_of_the_clock_during_a_first_run_is_told_to_its_pipeline() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    let strangers = world.strangers(1);
-    let mut blocks = strangers.begin().await.unwrap();
-    execute(&mut blocks, "insert into analytics.item values (1, 'blocks', now())").await;
-    let run = world.run(pipeline).await;
-    eventually("a page that was read", || async {
-        let waits =
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-        (world.number(waits).await > 0).then_some(())
-    })
-    .await;
-    world.set_clock_back("60 s").await;
-    eventually("a noted step", || async { (world.rereads().await == 1).then_some(()) }).await;
-    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
-    blocks.rollback().await.unwrap();
-    world.succeeded(run).await;
-    world.set_clock_back("0 s").await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn rows_of_a_server_with_a_slower_clock_that_took_over_are_read() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    world.succeeds(pipeline).await;
-    world
-        .sql(
-            "update etl.etl_state set server = regexp_replace(server, '^[^ ]+', '0000000A');
-             insert into content.item select 2, 'slow', max(modified) - interval '30 minutes' from content.item",
-        )
-        .await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
-    assert_eq!(world.number("select count(*) from etl.etl_state where server = etl.this_server()").await, 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_was_started_by_a_clock_that_was_behind_is_noticed() {
-    let (world, pipeline) = world().await;
-    world.insert(1).await;
-    world.succeeds(pipeline).await;
-    // The bound was taken an hour after this server was started, by the clock of another life of it.
-    world
-        .sql(
-            "update etl.etl_state
-             set server = regexp_replace(server, ' [^ ]+ [^ ]+$', ' 2020-01-01 00:00:00.000000+00'),
-                 checkpoint_key = now()::text, horizon = now();
-             update content.item set modified = now();
-             update analytics.item a set modified = c.modified from content.item c;
-             insert into content.item values (2, 'slow', pg_postmaster_start_time())",
-        )
-        .await;
-    world.succeeds(pipeline).await;
-    world.assert_all_read().await;
 }

@@ -1,16 +1,8 @@
 //! Incremental and full runs: afterwards the mart equals the source.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use vitrina_shared::domain::{Mode, RunStatus, Task, TaskKind};
 
-use vitrina_shared::domain::{ErrorClass, Mode, NullKeys, RunStatus, Task, TaskKind};
-
-use crate::{
-    samples::refusal,
-    support::{ITEMS, World, draft, items},
-};
+use crate::support::{ITEMS, World, draft, items};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_incremental_run_copies_everything_in_pages_and_a_second_one_writes_nothing() {
@@ -38,32 +30,6 @@ async fn an_incremental_run_reads_only_what_changed() {
     world.sql("update content.item set name = 'changed', modified = '2026-02-01' where id % 100 = 0").await;
     let run = world.succeeds(pipeline).await;
     assert_eq!((run.rows_read, run.rows_written), (5, 5));
-    world.assert_same(ITEMS, "analytics.item").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_full_run_equals_the_query_and_rewrites_nothing_that_did_not_change() {
-    let world = World::with_worker().await;
-    world.items(1, 1000).await;
-    let pipeline = world.pipeline(&items("items", Mode::Full, 100)).await;
-    let run = world.succeeds(pipeline).await;
-    assert_eq!((run.rows_read, run.rows_written), (1000, 1000));
-    world.assert_same(ITEMS, "analytics.item").await;
-
-    world.sql("delete from content.item where id % 10 = 0; update content.item set name = 'x' where id < 5").await;
-    let run = world.succeeds(pipeline).await;
-    assert_eq!((run.rows_read, run.rows_written), (900, 4));
-    world.assert_same(ITEMS, "analytics.item").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_full_run_replaces_rows_one_for_one_when_as_many_are_gone_as_are_new() {
-    let world = World::with_worker().await;
-    world.items(1, 300).await;
-    let pipeline = world.pipeline(&items("items", Mode::Full, 100)).await;
-    world.succeeds(pipeline).await;
-    world.sql("update content.item set id = id + 1000 where id <= 50").await;
-    world.succeeds(pipeline).await;
     world.assert_same(ITEMS, "analytics.item").await;
 }
 
@@ -186,93 +152,6 @@ async fn the_newest_of_several_rows_for_one_key_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_run_refuses_several_rows_for_one_key_in_plain_words() {
-    let world = World::with_worker().await;
-    world.items(1, 10).await;
-    let query = "select i.id, i.name, i.modified from content.item i cross join generate_series(1, 2) g";
-    let pipeline = world.pipeline(&draft("twice", Mode::Full, query, "analytics.item", 4)).await;
-    let run = world.fails(pipeline).await;
-    assert_eq!(run.error_class, Some(ErrorClass::Fatal));
-    assert!(run.error.unwrap().contains("several rows for one key"));
-    assert_eq!(world.number("select count(*) from analytics.item").await, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_mart_of_keys_alone_loses_stale_rows_though_the_query_repeats_itself() {
-    let world = World::with_worker().await;
-    world.items(1, 4).await;
-    world.target("key", "id bigint", &["id"]).await;
-    world.sql("insert into analytics.key values (99)").await;
-    // Five rows with four keys, and five rows in the mart.
-    let query = "select id from content.item union all select 1";
-    let pipeline = world.pipeline(&draft("keys", Mode::Full, query, "analytics.key", 100)).await;
-    world.succeeds(pipeline).await;
-    world.assert_same("select id from content.item", "analytics.key").await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn null_keys_fail_the_run_or_are_read_first() {
-    let world = World::with_worker().await;
-    world.sql("create table content.loose (id int not null, name text, modified timestamptz)").await;
-    world.sql("insert into content.loose select n, 'n' || n, case when n > 25 then '2026-01-01'::timestamptz + n * interval '1 s' end
-               from generate_series(1, 60) n").await;
-    world.target("loose", "id int, name text, modified timestamptz", &["id"]).await;
-    let query = "select id, name, modified from content.loose";
-    let mut refusing = draft("refusing", Mode::Incremental, query, "analytics.loose", 10);
-    refusing.options.null_keys = Some(NullKeys::Error);
-    let refusing = world.pipeline(&refusing).await;
-    let run = world.fails(refusing).await;
-    assert_eq!(run.error_class, Some(ErrorClass::Fatal));
-    let error = run.error.unwrap();
-    assert!(error.contains("NULL") && error.contains("null_keys"), "{error}");
-    assert_eq!(world.number("select count(*) from analytics.loose").await, 0);
-
-    let mut first = draft("first", Mode::Incremental, query, "analytics.loose", 10);
-    first.options.null_keys = Some(NullKeys::First);
-    let first = world.pipeline(&first).await;
-    assert_eq!(world.succeeds(first).await.rows_read, 60);
-    world.assert_same(query, "analytics.loose").await;
-
-    // They have no place after a checkpoint: every run reads them again, and writes those that changed.
-    world.sql("insert into content.loose values (61, 'new', '2026-02-01'), (62, 'new', null); update content.loose set name = 'changed' where id = 3").await;
-    let run = world.succeeds(first).await;
-    assert_eq!((run.rows_read, run.rows_written), (27, 3));
-    world.assert_same(query, "analytics.loose").await;
-}
-
-/// Every run would read the old version again, and not the new one.
-#[tokio::test(flavor = "multi_thread")]
-async fn null_keys_are_not_read_first_where_a_row_may_have_several_versions() {
-    let world = World::with_worker().await;
-    world.sql("create table content.version (id int not null, k int not null, name text, modified timestamptz)").await;
-    world.sql("insert into content.version values (1, 1, 'old', null), (2, 1, 'new', '2026-01-01')").await;
-    world.target("latest", "k int, name text", &["k"]).await;
-    world.target("every", "id int, k int, name text", &["k", "id"]).await;
-    let query = "select id, k, name, modified from content.version";
-    let with = |null_keys, query: &str, target: &str| {
-        let mut draft = draft("versions", Mode::Incremental, query, target, 10);
-        draft.options.null_keys = Some(null_keys);
-        draft
-    };
-
-    let first = with(NullKeys::First, query, "analytics.latest");
-    let message = refusal(&world, &first).await.unwrap();
-    assert!(message.starts_with("`first` needs `id`, the incremental_id_key, in the key of the target"), "{message}");
-    let pipeline = world.pipeline(&first).await;
-    assert!(world.fails(pipeline).await.error.unwrap().starts_with("options.null_keys: `first` needs"));
-    assert_eq!(world.number("select count(*) from analytics.latest").await, 0);
-
-    let given = query.replace("name, modified", "name, coalesce(modified, '2025-01-01') as modified");
-    for accepted in [
-        with(NullKeys::First, query, "analytics.every"),
-        with(NullKeys::Error, query, "analytics.latest"),
-        with(NullKeys::Error, &given, "analytics.latest"),
-    ] {
-        assert_eq!(refusal(&world, &accepted).await, None, "{accepted:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn every_type_of_key_is_walked_exactly() {
     let world = World::with_worker().await;
     let kinds = [
@@ -314,39 +193,6 @@ async fn every_type_of_key_is_walked_exactly() {
         let full = world.pipeline(&draft(&format!("f{place}"), Mode::Full, &query, &table, 23)).await;
         assert_eq!(world.succeeds(full).await.rows_written, 0, "{kind}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_full_run_never_hides_a_row_that_stays() {
-    let world = World::with_worker().await;
-    world.items(1, 2000).await;
-    let pipeline = world.pipeline(&items("items", Mode::Full, 50)).await;
-    world.succeeds(pipeline).await;
-    world.sql("insert into analytics.item select n, 'stale', now() from generate_series(5001, 5100) n").await;
-
-    let done = Arc::new(AtomicBool::new(false));
-    let reader = {
-        let (done, pool) = (done.clone(), world.strangers(1));
-        tokio::spawn(async move {
-            let mut looks = 0_u32;
-            while !done.load(Ordering::Relaxed) {
-                let count: i64 = sqlx::query_scalar("select count(*) from analytics.item where id <= 2000")
-                    .fetch_one(&pool)
-                    .await
-                    .unwrap();
-                assert_eq!(count, 2000);
-                looks += 1;
-            }
-            looks
-        })
-    };
-    for round in 0..3 {
-        world.sql(&format!("update content.item set name = 'round {round}' where id % 3 = {round}")).await;
-        world.succeeds(pipeline).await;
-    }
-    done.store(true, Ordering::Relaxed);
-    assert!(reader.await.unwrap() > 0);
-    world.assert_same(ITEMS, "analytics.item").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

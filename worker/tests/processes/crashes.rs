@@ -11,6 +11,9 @@ use crate::{
     worker_process::WorkerProcess,
 };
 
+/// Jobs that a worker brought back after another one had died.
+const RECOVERED: &str = "vitrina_recovered_jobs_total";
+
 /// Nothing was counted twice, and the mart equals the source.
 pub async fn assert_exactly_once(world: &World, run: RunId, rows: i64) {
     let run = world.succeeded(run).await;
@@ -104,13 +107,12 @@ async fn a_terminated_worker_ends_soon_and_its_run_goes_on_elsewhere() {
     let mut first = WorkerProcess::start(&url);
     let run = world.run(pipeline).await;
     progresses(&world, run, 2).await;
-    let _second = WorkerProcess::start(&url);
+    let second = WorkerProcess::start(&url);
     first.signal(Signal::TERM);
     assert!(first.ended(Duration::from_secs(10)).await.success());
     assert!(!world.find(run).await.status.is_final(), "the run was over too soon to show anything");
     assert_exactly_once(&world, run, 300).await;
-    let held = "select count(*) from etl.etl_transitions where reason like '%recover%'";
-    assert_eq!(world.number(held).await, 0, "nothing had to be rescued");
+    assert_eq!(second.counter(RECOVERED).await, Some(0.0), "its job was not given back, and had to be rescued");
     assert_eq!(world.show(pipeline).await.status, Status::Idle);
 }
 
@@ -157,7 +159,11 @@ async fn the_statement_of_a_killed_worker_ends_soon_and_its_run_goes_on_elsewher
     eventually("a batch under way", || async { (active(&world, run).await > 0).then_some(()) }).await;
     first.kill();
     world.sql("update content.gate set shut = false").await;
-    let _second = WorkerProcess::start(&url);
+    let second = WorkerProcess::start(&url);
     assert_exactly_once(&world, run, 100).await;
     assert_eq!(active(&world, run).await, 0);
+    assert!(
+        second.counter(RECOVERED).await.is_some_and(|jobs| jobs >= 1.0),
+        "nobody rescued the job of the killed worker"
+    );
 }

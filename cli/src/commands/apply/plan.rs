@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use vitrina_shared::domain::ProblemKind;
 
 use super::changes::{self, Change};
 use crate::{
-    client::{Client, ClientError, List, Target},
+    client::{Client, ClientError, FieldError, List, Target},
     pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
 };
 
@@ -168,15 +169,14 @@ impl Plan {
         }
         // What stays as it is may not work any more either: its mart or a table of its query may be gone.
         let errors = client.validate(&body).await?;
-        let problems = found(errors, |field, message| entry.problem(field, message));
         // A target that this very file allows is not there yet, or what keeps it away is reported with it.
         let created =
             self.targets.iter().any(|target| target.name == entry.wanted.target_table && target.ddl.is_some());
-        let awaited = |problem: &Problem| {
-            allowed_here && problem.message.contains("not in the whitelist")
-                || created && problem.message.starts_with("there is no table")
+        let awaited = |error: &FieldError| {
+            allowed_here && error.is(ProblemKind::TargetNotAllowed) || created && error.is(ProblemKind::NoTable)
         };
-        self.problems.extend(problems.into_iter().filter(|problem| !awaited(problem)));
+        let errors = errors.into_iter().filter(|error| !awaited(error)).collect();
+        self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
         self.pipelines.push(PipelinePlan { name, body, step });
         Ok(())
     }

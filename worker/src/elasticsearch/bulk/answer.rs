@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use vitrina_shared::domain::ErrorClass;
 
-use super::super::error::{SinkError, classify, explained, reason};
+use super::super::error::{SinkError, SinkErrorKind, classify, explained, reason};
 
 /// Errors that a document has by itself: others of the request may be taken, and this one never will.
 const OF_A_DOCUMENT: &[&str] = &[
@@ -107,7 +107,7 @@ fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
         status => {
             let class = classify(status, &item.error);
             let message = format!("Elasticsearch answers {status} for a document: {}", explained(&item.error));
-            let error = SinkError { class, message };
+            let error = SinkError { class, kind: SinkErrorKind::of(status, &item.error), message };
             match class {
                 ErrorClass::RateLimited => Fate::Again(error),
                 ErrorClass::Transient if status != 500 => Fate::Again(error),

@@ -1,0 +1,142 @@
+//! Executes a batch, and counts what it did.
+
+use sqlx::PgConnection;
+
+use crate::domain::{Position, RunId};
+
+/// What the next page of a range is read with.
+#[derive(Debug)]
+pub struct NextPage {
+    /// The last row that was written.
+    pub after: Option<Position>,
+    /// The bound that it is read up to.
+    pub upper: Option<String>,
+    /// Rows that the run has put aside so far.
+    pub rows_rejected: i64,
+    /// What its documents' versions are made of; the next number is for the page after it. See `store::write_numbers`.
+    pub write_number: Option<i64>,
+}
+
+/// What the next page of a range is read with, if this batch is its next one.
+pub async fn next_page(
+    connection: &mut PgConnection,
+    id: RunId,
+    range_no: i32,
+    batch: i64,
+    numbered: bool,
+) -> sqlx::Result<Option<NextPage>> {
+    sqlx::query_as!(
+        NextPage,
+        r#"
+        select g.after as "after: Position", g.upper, r.rows_rejected,
+               case when $4 then nextval('etl.etl_write_numbers') end as write_number
+        from etl.etl_run_ranges g
+        join etl.etl_runs r on r.id = g.run_id
+        where g.run_id = $1 and g.range_no = $2 and g.next_batch = $3 and g.finished_at is null
+        "#,
+        id as RunId,
+        range_no,
+        batch,
+        numbered,
+    )
+    .fetch_optional(connection)
+    .await
+}
+
+/// A batch about to be executed.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchCall<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The range of the run.
+    pub range: i32,
+    /// The number of the batch.
+    pub number: i64,
+    /// The job that carries it.
+    pub job: &'a str,
+    /// Who executes it.
+    pub worker: &'a str,
+    /// The page's statement.
+    pub statement: &'a str,
+    /// Rows in a page.
+    pub page_size: i64,
+    /// Whether the key is a `timestamptz`.
+    pub by_time: bool,
+    /// Id for the chain's next job.
+    pub next_job: &'a str,
+    /// Whether this worker keeps the next job for itself.
+    pub keep: bool,
+}
+
+/// What a batch did.
+#[derive(Debug)]
+pub struct BatchOutcome {
+    /// Rows that the query returned.
+    pub rows_read: i64,
+    /// Rows that were inserted or changed.
+    pub rows_written: i64,
+    /// The last row.
+    pub last: Option<Position>,
+    /// Whether the chain's next job was queued.
+    pub goes_on: bool,
+    /// Rows that the run has read so far.
+    pub run_rows_read: i64,
+    /// Rows that the run has inserted or changed so far.
+    pub run_rows_written: i64,
+    /// Estimate of the rows that the run will read.
+    pub run_rows_total: Option<i64>,
+    /// Time since the run began.
+    pub run_seconds: f64,
+}
+
+/// Executes a batch: one statement, one transaction. See `etl.run_batch`.
+pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) -> sqlx::Result<BatchOutcome> {
+    sqlx::query_as!(
+        BatchOutcome,
+        r#"
+        select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!",
+               run_rows_read as "run_rows_read!", run_rows_written as "run_rows_written!", run_rows_total,
+               run_seconds as "run_seconds!"
+        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        "#,
+        call.run as RunId,
+        call.range,
+        call.number,
+        call.job,
+        call.worker,
+        call.statement,
+        call.page_size,
+        call.by_time,
+        call.next_job,
+        call.keep,
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// Adds rows that were put aside.
+pub async fn add_rejected(tx: &mut PgConnection, id: RunId, rows: u64) -> sqlx::Result<()> {
+    if rows > 0 {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        sqlx::query!("update etl.etl_runs set rows_rejected = rows_rejected + $2 where id = $1", id as RunId, rows)
+            .execute(tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Adds rows that were written besides the pages.
+pub async fn add_written(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_written = rows_written + $2 where id = $1", id as RunId, rows)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Adds rows that were removed from the target.
+pub async fn add_removed(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_removed = rows_removed + $2 where id = $1", id as RunId, rows)
+        .execute(tx)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Takes a run up: what it was requested with, and where it begins.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, types::Json};
+
+use crate::{
+    domain::{Checkpoint, FullStrategy, Mode, PipelineDraft, PipelineId, Position, RunId, RunStatus},
+    store::horizon::Reread,
+};
+
+/// An unfinished run, as the worker that takes it up sees it.
+#[derive(Debug)]
+pub struct OpenRun {
+    /// Its identity.
+    pub id: RunId,
+    /// The pipeline it belongs to.
+    pub pipeline_id: PipelineId,
+    /// How it walks.
+    pub mode: Mode,
+    /// Whether it is queued, executing or resting.
+    pub status: RunStatus,
+    /// When its first batch began.
+    pub started_at: Option<DateTime<Utc>>,
+    /// Where it begins.
+    pub checkpoint_from: Option<Checkpoint>,
+    /// What it was requested with.
+    pub inputs: PipelineDraft,
+    /// The index that it writes, or the table in which it gathers its rows, once it was begun.
+    pub target_id: Option<String>,
+    /// The index that the pipeline's checkpoint belongs to.
+    pub checkpoint_of: Option<String>,
+}
+
+impl OpenRun {
+    /// How a full run writes a mart, once it was begun. It goes on like that whatever its target looks like by then: pages
+    /// that were gathered are not in the mart, and others were not gathered.
+    pub fn strategy(&self) -> Option<FullStrategy> {
+        let gathers = self.target_id.is_some();
+        self.started_at.map(|_| if gathers { FullStrategy::Swap } else { FullStrategy::Merge })
+    }
+}
+
+/// Reads a run unless it has ended.
+pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<OpenRun>> {
+    let run = sqlx::query!(
+        r#"
+        select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
+               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
+               (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
+                where s.pipeline_id = r.pipeline_id) as checkpoint_of
+        from etl.etl_runs r
+        where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
+        "#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(run.map(|run| OpenRun {
+        id,
+        pipeline_id: run.pipeline_id,
+        mode: run.mode,
+        status: run.status,
+        started_at: run.started_at,
+        checkpoint_from: run.checkpoint_from.map(|json| json.0),
+        inputs: run.inputs.0,
+        target_id: run.target_id,
+        checkpoint_of: run.checkpoint_of,
+    }))
+}
+
+/// What is known of a run when its first batch begins.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// The bound that it reads up to.
+    pub upper: Option<String>,
+    /// Where it begins instead of at its checkpoint.
+    pub after: Option<Position>,
+    /// The time behind the bound, where keys come from the clock.
+    pub horizon: Option<DateTime<Utc>>,
+    /// The server whose clock that is.
+    pub server: Option<String>,
+    /// What was owed and is read now, and what is owed from now on.
+    pub debts: Debts,
+    /// The checkpoint that a full run of an incremental pipeline leaves.
+    pub leaves: Option<Checkpoint>,
+    /// The index that it writes, or the table in which it gathers its rows.
+    pub target_id: Option<String>,
+    /// Whether it begins at the first row: its checkpoint is not of this index.
+    pub anew: bool,
+}
+
+/// How a run's start changes what its pipeline must read again.
+#[derive(Debug, Default, PartialEq)]
+pub struct Debts {
+    /// Transactions that nothing is owed for any more.
+    pub settled: Vec<String>,
+    /// The pipeline's checkpoint moves back to here.
+    pub rewind: Option<Checkpoint>,
+    /// What must be read again by a later run.
+    pub incurred: Vec<Reread>,
+}
+
+/// Marks a queued run as begun, with what it will read. A run that was begun before keeps its start and its bound.
+///
+/// The commit does not wait for the disk: the first batch's does, and before that nothing is lost but the beginning.
+pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        with run as (
+            update etl.etl_runs r
+            set status = 'RUNNING', started_at = coalesce(started_at, now()), leaves = coalesce(r.leaves, $6),
+                target_id = coalesce(r.target_id, $7), checkpoint_from = case when not $8 then checkpoint_from end
+            from (select set_config('synchronous_commit', 'off', true)) as not_waiting
+            where r.id = $1
+            returning r.id
+        )
+        update etl.etl_run_ranges g
+        set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $8 then g.after end),
+            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
+        from run
+        where g.run_id = run.id
+        "#,
+        id as RunId,
+        start.upper,
+        start.after.as_ref() as Option<&Position>,
+        start.horizon,
+        start.server,
+        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
+        start.target_id,
+        start.anew,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes the estimate of the rows that a run will read.
+pub async fn set_total(connection: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
+    sqlx::query!("update etl.etl_runs set rows_total = $2 where id = $1", id as RunId, rows)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

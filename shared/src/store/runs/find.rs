@@ -1,0 +1,175 @@
+//! Reads runs.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, types::Json};
+
+use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, Trigger};
+
+/// Every read of runs is this statement with an end of its own.
+macro_rules! select_runs {
+    ($end:literal, $($argument:expr),+) => {
+        sqlx::query!(
+            r#"
+            select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", p.name as pipeline,
+                   r.mode as "mode: Mode", r.status as "status: RunStatus", r.trigger as "trigger: Trigger",
+                   r.requested_at, r.started_at, r.finished_at, r.rows_read, r.rows_written, r.rows_rejected,
+                   r.rows_removed, r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
+                   r.checkpoint_from as "checkpoint_from: Json<Checkpoint>",
+                   r.checkpoint_to as "checkpoint_to: Json<Checkpoint>"
+            from etl.etl_runs r
+            join etl.etl_pipelines p on p.id = r.pipeline_id
+            "# + $end,
+            $($argument),+
+        )
+        .map(|row| Run {
+            id: row.id,
+            pipeline_id: row.pipeline_id,
+            pipeline: row.pipeline,
+            mode: row.mode,
+            status: row.status,
+            trigger: row.trigger,
+            requested_at: row.requested_at,
+            started_at: row.started_at,
+            finished_at: row.finished_at,
+            rows_read: row.rows_read,
+            rows_written: row.rows_written,
+            rows_rejected: row.rows_rejected,
+            rows_removed: row.rows_removed,
+            rows_total: row.rows_total,
+            batches: row.batches,
+            attempts: row.attempts,
+            error: row.error,
+            error_class: row.error_class,
+            checkpoint_from: row.checkpoint_from.map(|json| json.0),
+            checkpoint_to: row.checkpoint_to.map(|json| json.0),
+        })
+    };
+}
+
+/// Reads one run.
+pub async fn find(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Run>> {
+    select_runs!("where r.id = $1", id as RunId).fetch_optional(connection).await
+}
+
+/// Reads the unfinished run of a pipeline.
+pub async fn find_active(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<Run>> {
+    select_runs!("where r.pipeline_id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')", pipeline as PipelineId)
+        .fetch_optional(connection)
+        .await
+}
+
+/// Reads the run that an idempotency key was answered with.
+pub async fn find_by_key(connection: &mut PgConnection, pipeline: PipelineId, key: &str) -> sqlx::Result<Option<Run>> {
+    select_runs!(
+        "join etl.etl_run_keys k on k.run_id = r.id where k.pipeline_id = $1 and k.idempotency_key = $2",
+        pipeline as PipelineId,
+        key
+    )
+    .fetch_optional(connection)
+    .await
+}
+
+/// Where a page of runs ended.
+#[derive(Debug, Clone, Copy)]
+pub struct PageEnd {
+    /// When the last run of the page was requested.
+    pub requested_at: DateTime<Utc>,
+    /// Its id.
+    pub id: RunId,
+}
+
+/// Reads up to `limit` runs of a pipeline, newest first.
+pub async fn list(
+    connection: &mut PgConnection,
+    pipeline: PipelineId,
+    after: Option<PageEnd>,
+    limit: i64,
+) -> sqlx::Result<Vec<Run>> {
+    select_runs!(
+        "where r.pipeline_id = $1 and ($2::timestamptz is null or (r.requested_at, r.id) < ($2, $3))
+         order by r.requested_at desc, r.id desc
+         limit $4",
+        pipeline as PipelineId,
+        after.map(|position| position.requested_at),
+        after.map(|position| position.id) as Option<RunId>,
+        limit
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// Reads what a run was requested with.
+pub async fn inputs(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<PipelineDraft>> {
+    let inputs = sqlx::query_scalar!(
+        r#"select inputs as "inputs: Json<PipelineDraft>" from etl.etl_runs where id = $1"#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(inputs.map(|json| json.0))
+}
+
+/// What a run did, at its end.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    /// Rows that its query returned.
+    pub rows_read: i64,
+    /// Rows that it inserted or changed.
+    pub rows_written: i64,
+    /// Batches that it committed.
+    pub batches: i64,
+    /// Attempts that failed.
+    pub attempts: i32,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Reads what a run did.
+pub async fn sum(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Sum>> {
+    sqlx::query_as!(
+        Sum,
+        r#"
+        select rows_read, rows_written, batches, attempts,
+               coalesce(extract(epoch from finished_at - started_at), 0)::double precision as "seconds!"
+        from etl.etl_runs
+        where id = $1
+        "#,
+        id as RunId,
+    )
+    .fetch_optional(connection)
+    .await
+}
+
+/// The runs that have not ended.
+pub async fn unfinished(connection: &mut PgConnection) -> sqlx::Result<Vec<RunId>> {
+    sqlx::query_scalar!(r#"select id as "id: RunId" from etl.etl_runs where status in ('QUEUED', 'RUNNING', 'PAUSED')"#)
+        .fetch_all(connection)
+        .await
+}
+
+/// The unfinished run that writes a target.
+#[derive(Debug)]
+pub struct Writer {
+    /// Name of its pipeline.
+    pub pipeline: String,
+    /// Its pipeline.
+    pub pipeline_id: PipelineId,
+    /// How it stands.
+    pub status: RunStatus,
+}
+
+/// Reads which unfinished run writes this target.
+pub async fn writer_of(connection: &mut PgConnection, target: &str) -> sqlx::Result<Option<Writer>> {
+    sqlx::query_as!(
+        Writer,
+        r#"
+        select p.name as pipeline, p.id as "pipeline_id: PipelineId", r.status as "status: RunStatus"
+        from etl.etl_runs r
+        join etl.etl_pipelines p on p.id = r.pipeline_id
+        where r.target = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+        "#,
+        target,
+    )
+    .fetch_optional(connection)
+    .await
+}
