@@ -400,3 +400,63 @@ async fn a_table_that_was_made_anew_with_the_same_types_is_gone_on_with() {
     world.items(41, 50).await;
     assert_eq!(world.succeeds(pipeline).await.rows_written, 10);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_counts_by_itself_is_refused() {
+    let world = World::new().await;
+    world
+        .sql(
+            "create table content.parted (id bigint not null, name text not null, k bigserial) partition by range (id);
+             create table content.part_1 partition of content.parted for values from (0) to (100);
+             create table content.part_2 (like content.parted including all);
+             alter table content.parted attach partition content.part_2 for values from (100) to (200)",
+        )
+        .await;
+    let mut parted = draft("items", Mode::Incremental, "select id, name, k from content.parted", "analytics.parted", 5);
+    world.target("parted", "id bigint, name text, k bigint", &["id"]).await;
+    parted.incremental_key = Some("k".to_owned());
+    parted.options.key_order = None;
+    assert_eq!(problems(&world, &parted).await, Vec::<String>::new(), "all take their numbers from one sequence");
+    world
+        .sql("create sequence content.own; alter table content.part_2 alter k set default nextval('content.own')")
+        .await;
+    let refused = problems(&world, &parted).await.join(" ");
+    assert!(
+        refused.contains("from content.own and content.parted_k_seq: a partition that counts by itself"),
+        "{refused}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_put_into_bins_of_any_width_is_refused_without_a_lookback() {
+    let world = World::new().await;
+    let bin = "date_bin('100 minutes', modified, '2020-01-01')";
+    world.sql(&format!("create view content.binned as select id, name, {bin} as modified from content.item")).await;
+    let of = |query: String| draft("items", Mode::Incremental, &query, "analytics.item", 5);
+    let binned = [
+        format!("select id, name, {bin} as modified from content.item"),
+        format!(
+            "select id, name, pg_catalog.{} as modified from content.item",
+            bin.replace("date_bin", "\"date_bin\"")
+        ),
+        format!("select id, name, greatest(modified, {bin}) as modified from content.item"),
+        "select id, name, modified from content.binned".to_owned(),
+    ];
+    for query in binned {
+        let mut draft = of(query.clone());
+        let refused = problems(&world, &draft).await.join(" ");
+        assert!(
+            refused.starts_with("incremental_key: `modified` is no column of a table, and date_bin"),
+            "{query}: {refused}"
+        );
+        draft.options.lookback_seconds = Some(6_000);
+        assert_eq!(problems(&world, &draft).await, Vec::<String>::new(), "{query}");
+    }
+    let others = [
+        format!("select id, {bin}::text as name, modified from content.item"),
+        "select id, name, date_trunc('hour', modified) as modified from content.item".to_owned(),
+    ];
+    for query in others {
+        assert_eq!(problems(&world, &of(query.clone())).await, Vec::<String>::new(), "{query}");
+    }
+}
