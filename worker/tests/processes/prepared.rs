@@ -1,6 +1,6 @@
 //! Prepared transactions outlive their server, and the next one calls them otherwise.
 
-use std::{process::Command, time::Duration};
+use std::process::Command;
 
 use vitrina_shared::domain::{Mode, PipelineId};
 
@@ -57,13 +57,14 @@ async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_its_server() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_a_crash() {
     goes_on_waiting(async |_, world| {
-        let mut session = world.db.admin().acquire().await.unwrap();
-        let pid: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *session).await.unwrap();
+        let pid = world.number("select pg_backend_pid()::bigint").await;
         let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
         assert!(killed.success());
-        while sqlx::query("select").execute(&mut *session).await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let recovered = "select count(*) from pg_locks where virtualtransaction like '-1/%'";
+        eventually("a server that has recovered", || async {
+            sqlx::query_scalar(recovered).fetch_one(world.db.admin()).await.ok().filter(|locks: &i64| *locks > 0)
+        })
+        .await;
     })
     .await;
 }
