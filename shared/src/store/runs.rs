@@ -566,6 +566,23 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
     Ok(())
 }
 
+/// Whether a run of a pipeline has removed rows since its checkpoint was forgotten last.
+pub(crate) async fn has_removed(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"
+        select exists (
+            select
+            from etl.etl_runs r
+            join etl.etl_pipelines p on p.id = r.pipeline_id and p.checkpoint_epoch = r.checkpoint_epoch
+            where r.pipeline_id = $1 and r.rows_removed > 0
+        ) as "removed!"
+        "#,
+        pipeline as PipelineId,
+    )
+    .fetch_one(connection)
+    .await
+}
+
 /// What is known of a run when its first batch begins.
 #[derive(Debug, Default)]
 pub struct Start {
