@@ -340,16 +340,14 @@ impl<'a> Comparison<'a> {
 /// What to do about a row that has a unique value of another one.
 fn in_the_way(error: sqlx::Error) -> BatchError {
     let is_taken = error.as_database_error().is_some_and(|error| error.is_unique_violation());
-    match BatchError::from(error) {
-        BatchError::Failed { class, message } if is_taken => BatchError::Failed {
-            class,
-            message: format!(
-                "nothing was repaired, another row of the mart has a value that is unique besides the key: {message}. Repair \
-                 `all`, which removes what is in the way, or run the pipeline with --full"
-            ),
-        },
-        error => error,
+    let error = BatchError::from(error);
+    if !is_taken {
+        return error;
     }
+    BatchError::fatal(format!(
+        "nothing was repaired, another row of the mart has a value that is unique besides the key: {error}. Repair `all`, which \
+         removes what is in the way, or run the pipeline with --full"
+    ))
 }
 
 /// What statements get from `($5)[3]` on: the scope, and the keys that are looked at.
