@@ -48,6 +48,25 @@ comment on function etl.this_server is 'The server: its timeline and when it was
 
 alter table etl.etl_rereads alter column server set default etl.this_server();
 
+create function etl.note_walk(walk jsonb) returns jsonb
+    language sql
+    stable
+    strict
+    set search_path = pg_catalog, pg_temp
+as $$
+    select jsonb_agg(
+        c.walked || jsonb_build_object('found', (
+            select format_type(a.atttypid, a.atttypmod)
+            from pg_attribute a
+            where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
+        ))
+        order by c.place)
+    from jsonb_array_elements(walk) with ordinality as c (walked, place)
+$$;
+
+comment on function etl.note_walk is
+    'The columns that a run walks by, each with the type that the catalog has for it now; null where it is no column of a table';
+
 create function etl.read_horizon(beginning_run uuid, patience interval)
     returns table (
         clock timestamptz,
@@ -61,6 +80,7 @@ create function etl.read_horizon(beginning_run uuid, patience interval)
         unseen text[],
         unseen_from timestamptz,
         due text[],
+        due_noted text[],
         due_from timestamptz
     )
     language plpgsql
@@ -121,7 +141,7 @@ begin
     end if;
 
     if run.owed_from is not null then
-        select array_agg(w.transaction), min(w.from_key) into due, due_from
+        select array_agg(w.transaction), array_agg(w.xmin::text), min(w.from_key) into due, due_noted, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
           -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
@@ -134,4 +154,4 @@ end
 $$;
 
 comment on function etl.read_horizon is
-    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, and `due_from` the smallest of their starts';
+    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';
