@@ -72,7 +72,8 @@ async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_a_crash() {
 async fn goes_on_waiting(crash: impl AsyncFnOnce(&Cluster, &World)) {
     let cluster = Cluster::start();
     let mut world = World::on(&cluster.url()).await;
-    world.start_worker(&[]);
+    // No heartbeat fails meanwhile: a worker that starts anew would not know for whom it waited.
+    world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "15")]);
     world
         .sql("create table content.numbered (id bigint primary key, k bigint not null generated always as identity)")
         .await;
