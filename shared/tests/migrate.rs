@@ -285,6 +285,7 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
         ("describe", &app),
         ("drop_gathering", &app),
         ("estimate", &app),
+        ("keep_temporary_schema", &app),
         ("mart_ddl", &both),
         ("read", &both),
         ("run", &app),
