@@ -169,6 +169,7 @@ create table etl.etl_run_ranges (
     finished_at timestamptz,
     horizon     timestamptz,
     server      text,
+    walks_by    jsonb,
 
     constraint etl_run_ranges_pkey primary key (run_id, range_no),
     constraint etl_run_ranges_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
@@ -182,6 +183,7 @@ comment on column etl.etl_run_ranges.after is 'The last row that was written: th
 comment on column etl.etl_run_ranges.upper is 'The run reads rows whose first column is below this (mode incremental): above it, rows may still be committed late';
 comment on column etl.etl_run_ranges.horizon is 'The time behind `upper`, where keys come from the clock: every transaction that began before it had ended, but for those in etl_rereads';
 comment on column etl.etl_run_ranges.server is 'The server whose clock that is';
+comment on column etl.etl_run_ranges.walks_by is 'The columns that the run walks by, with their types; before it has begun those of its checkpoint. `found` is what the catalog said of the column when that was noted: a column that is retyped gives its keys another order or other values, and `after` says nothing any more';
 comment on column etl.etl_run_ranges.next_batch is 'The fence: a batch may commit only by moving this from its own number to the next';
 comment on column etl.etl_run_ranges.job_id is 'The live job of the chain in apalis.jobs';
 
@@ -194,6 +196,7 @@ create table etl.etl_state (
     updated_at     timestamptz not null default now(),
     horizon        timestamptz,
     server         text,
+    walks_by       jsonb,
 
     constraint etl_state_pkey primary key (pipeline_id),
     constraint etl_state_pipeline_fkey
@@ -203,6 +206,7 @@ create table etl.etl_state (
 comment on table etl.etl_state is 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with that key';
 comment on column etl.etl_state.horizon is 'Where keys come from the clock: rows up to the checkpoint were complete when they were read if their transactions began before this. Rows of later ones are read again';
 comment on column etl.etl_state.server is 'The server whose clock that was: its timeline and when it was started';
+comment on column etl.etl_state.walks_by is 'The columns that the key and the id are of, as in etl_run_ranges';
 
 create table etl.etl_rereads (
     pipeline_id uuid        not null,

@@ -96,7 +96,23 @@ $$;
 
 COMMENT ON FUNCTION etl.mark_session(work uuid) IS 'Marks the transaction as one that works for a run, a report or a description';
 
-CREATE FUNCTION etl.read_horizon(beginning_run uuid, patience interval) RETURNS TABLE(clock timestamp with time zone, upper timestamp with time zone, checkpoint_key text, horizon timestamp with time zone, server text, this_server text, passed text[], passed_from timestamp with time zone[], unseen text[], unseen_from timestamp with time zone, due text[], due_from timestamp with time zone)
+CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select jsonb_agg(
+        c.walked || jsonb_build_object('found', (
+            select format_type(a.atttypid, a.atttypmod)
+            from pg_attribute a
+            where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
+        ))
+        order by c.place)
+    from jsonb_array_elements(walk) with ordinality as c (walked, place)
+$$;
+
+COMMENT ON FUNCTION etl.note_walk(walk jsonb) IS 'The columns that a run walks by, each with the type that the catalog has for it now; null where it is no column of a table';
+
+CREATE FUNCTION etl.read_horizon(beginning_run uuid, patience interval) RETURNS TABLE(clock timestamp with time zone, upper timestamp with time zone, checkpoint_key text, horizon timestamp with time zone, server text, this_server text, passed text[], passed_from timestamp with time zone[], unseen text[], unseen_from timestamp with time zone, due text[], due_noted text[], due_from timestamp with time zone)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -155,7 +171,7 @@ begin
     end if;
 
     if run.owed_from is not null then
-        select array_agg(w.transaction), min(w.from_key) into due, due_from
+        select array_agg(w.transaction), array_agg(w.xmin::text), min(w.from_key) into due, due_noted, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
           -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
@@ -167,7 +183,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl.read_horizon(beginning_run uuid, patience interval) IS 'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, and `due_from` the smallest of their starts';
+COMMENT ON FUNCTION etl.read_horizon(beginning_run uuid, patience interval) IS 'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';
 
 CREATE FUNCTION etl.refuse_batch(code text, reason text) RETURNS void
     LANGUAGE plpgsql
@@ -213,6 +229,15 @@ begin
             'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
             coalesce(range.after::text, 'the beginning')));
     end if;
+    -- The page holds its tables by now. A column that was retyped since the run began has keys of another order, or other keys.
+    if exists (
+        select
+        from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
+        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
+               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+    ) then
+        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
+    end if;
 
     -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.
     update etl.etl_runs r
@@ -244,14 +269,15 @@ begin
     if run.mode = 'incremental' and page.last[1] is not null then
         -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken.
         -- Nothing shows that there was none: its session may have gone since.
-        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
-        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server, walks_by)
+        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server,
+               range.walks_by
         from etl.etl_pipelines p
         where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
             run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
-            horizon = excluded.horizon, server = excluded.server;
+            horizon = excluded.horizon, server = excluded.server, walks_by = excluded.walks_by;
     end if;
 
     -- What follows the last batch commits right after it, and waits for the disk for both.
@@ -1006,7 +1032,8 @@ CREATE TABLE etl.etl_run_ranges (
     job_id text,
     finished_at timestamp with time zone,
     horizon timestamp with time zone,
-    server text
+    server text,
+    walks_by jsonb
 )
 WITH (fillfactor='70');
 
@@ -1023,6 +1050,8 @@ COMMENT ON COLUMN etl.etl_run_ranges.job_id IS 'The live job of the chain in apa
 COMMENT ON COLUMN etl.etl_run_ranges.horizon IS 'The time behind `upper`, where keys come from the clock: every transaction that began before it had ended, but for those in etl_rereads';
 
 COMMENT ON COLUMN etl.etl_run_ranges.server IS 'The server whose clock that is';
+
+COMMENT ON COLUMN etl.etl_run_ranges.walks_by IS 'The columns that the run walks by, with their types; before it has begun those of its checkpoint. `found` is what the catalog said of the column when that was noted: a column that is retyped gives its keys another order or other values, and `after` says nothing any more';
 
 CREATE TABLE etl.etl_run_totals (
     pipeline_id uuid NOT NULL,
@@ -1115,7 +1144,8 @@ CREATE TABLE etl.etl_state (
     batch bigint NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     horizon timestamp with time zone,
-    server text
+    server text,
+    walks_by jsonb
 );
 
 COMMENT ON TABLE etl.etl_state IS 'How far a pipeline is durably written: the key and id of the last row, as text in the server''s exact form. No id: before the first row with that key';
@@ -1123,6 +1153,8 @@ COMMENT ON TABLE etl.etl_state IS 'How far a pipeline is durably written: the ke
 COMMENT ON COLUMN etl.etl_state.horizon IS 'Where keys come from the clock: rows up to the checkpoint were complete when they were read if their transactions began before this. Rows of later ones are read again';
 
 COMMENT ON COLUMN etl.etl_state.server IS 'The server whose clock that was: its timeline and when it was started';
+
+COMMENT ON COLUMN etl.etl_state.walks_by IS 'The columns that the key and the id are of, as in etl_run_ranges';
 
 CREATE TABLE etl.etl_targets (
     target text NOT NULL,

@@ -11,6 +11,7 @@ create or replace function etl.read_horizon(beginning_run uuid, patience interva
         unseen text[],
         unseen_from timestamptz,
         due text[],
+        due_noted text[],
         due_from timestamptz
     )
     language plpgsql
@@ -71,7 +72,7 @@ begin
     end if;
 
     if run.owed_from is not null then
-        select array_agg(w.transaction), min(w.from_key) into due, due_from
+        select array_agg(w.transaction), array_agg(w.xmin::text), min(w.from_key) into due, due_noted, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
           -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
@@ -84,4 +85,4 @@ end
 $$;
 
 comment on function etl.read_horizon is
-    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, and `due_from` the smallest of their starts';
+    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';

@@ -53,6 +53,15 @@ begin
             'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
             coalesce(range.after::text, 'the beginning')));
     end if;
+    -- The page holds its tables by now. A column that was retyped since the run began has keys of another order, or other keys.
+    if exists (
+        select
+        from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
+        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
+               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+    ) then
+        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
+    end if;
 
     -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.
     update etl.etl_runs r
@@ -84,14 +93,15 @@ begin
     if run.mode = 'incremental' and page.last[1] is not null then
         -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken.
         -- Nothing shows that there was none: its session may have gone since.
-        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
-        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server, walks_by)
+        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server,
+               range.walks_by
         from etl.etl_pipelines p
         where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
             run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
-            horizon = excluded.horizon, server = excluded.server;
+            horizon = excluded.horizon, server = excluded.server, walks_by = excluded.walks_by;
     end if;
 
     -- What follows the last batch commits right after it, and waits for the disk for both.

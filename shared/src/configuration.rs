@@ -14,7 +14,7 @@ pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, allow_target, 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},
     lifecycle::{self, Cause, LifecycleError},
-    store::{self, pipelines, state},
+    store::{self, pipelines, runs, state},
 };
 
 /// What a change does with the checkpoint.
@@ -27,6 +27,8 @@ pub enum OnCheckpoint {
 }
 
 /// Why a change made a pipeline forget its checkpoint.
+const NARROWED: &str =
+    "checkpoint forgotten: the query changed after a run by it had removed rows, the next run reads everything";
 const OUTDATED: &str = "checkpoint forgotten: the key columns or the target changed, the next run reads everything";
 
 /// Why the configuration was not changed.
@@ -106,8 +108,12 @@ pub async fn change(
         lifecycle::pause(&mut tx, &changed, "disabled", cause).await?;
     }
     let outdated = checkpoint == OnCheckpoint::Forget || !current.draft.shares_checkpoint(draft);
+    // What a run has removed because the old query did not return it is behind the checkpoint for the new one.
+    let narrowed = !current.draft.reads_alike(draft) && runs::has_removed(&mut tx, id).await?;
+    let reason = if outdated { OUTDATED } else { NARROWED };
+    let outdated = outdated || narrowed;
     if outdated && state::find(&mut tx, id).await?.is_some() {
-        lifecycle::forget_checkpoint(&mut tx, &changed, OUTDATED, cause).await?;
+        lifecycle::forget_checkpoint(&mut tx, &changed, reason, cause).await?;
     } else if outdated {
         // What earlier runs would leave is outdated too.
         state::forget(&mut tx, id).await?;

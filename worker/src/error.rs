@@ -121,13 +121,18 @@ impl BatchError {
 
     /// As it is told, with the code of what the server said: by that everyone knows that the words may quote a row.
     fn with_code(&self) -> String {
-        match self {
-            Self::Away(error) => match error.as_database_error() {
-                Some(server) => explain(server, &server.code().unwrap_or_default()),
-                None => self.to_string(),
-            },
-            _ => self.to_string(),
-        }
+        let server = match self {
+            Self::Away(error) => error.as_database_error(),
+            Self::TakenOver(_)
+            | Self::RunEnded(_)
+            | Self::ReadOnly(_)
+            | Self::Interrupted(_)
+            | Self::Silent
+            | Self::Locked(_)
+            | Self::NotYet(_)
+            | Self::Failed { .. } => None,
+        };
+        server.map_or_else(|| self.to_string(), |server| explain(server, &server.code().unwrap_or_default()))
     }
 
     /// The same, or a failure if the server has ended the sessions of this job so often that it is the job's own doing.

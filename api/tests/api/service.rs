@@ -364,6 +364,26 @@ async fn an_api_whose_connections_fell_silent_needs_one_of_them_to_know_it() {
     assert!(failed <= 3, "{failed} requests failed");
 }
 
+/// The server has not even heard the question: neither is the query to blame, nor does its author wait for the server.
+#[tokio::test]
+async fn a_query_is_described_again_after_its_connection_fell_silent() {
+    let (api, proxy) = behind_a_proxy().await;
+    let validate =
+        async || api.post("/pipelines/validate").json(&crate::support::genres("genres")).send().await.unwrap();
+    assert_eq!(validate().await.status(), StatusCode::OK);
+    proxy.freeze();
+    for attempt in 0.. {
+        let answer = validate().await;
+        if answer.status() == StatusCode::OK {
+            let found: Value = answer.json().await.unwrap();
+            assert_eq!(found["problems"], json!([]));
+            break;
+        }
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(attempt < 4, "its author is kept waiting");
+    }
+}
+
 #[tokio::test]
 async fn a_stream_of_events_goes_on_after_the_connections_fell_silent() {
     let (api, proxy) = behind_a_proxy().await;

@@ -104,11 +104,16 @@ pub async fn begin_at_once(
 }
 
 /// Why a pipeline is running.
-fn begun(before: bool, anew: bool) -> &'static str {
+fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
     match (before, anew) {
         (true, _) => "resumed by a worker",
-        (false, true) => "begun by a worker, at the first row: the checkpoint is of another index",
-        (false, false) => "begun by a worker",
+        (false, Some(runs::Anew::OtherIndex)) => {
+            "begun by a worker, at the first row: the checkpoint is of another index"
+        }
+        (false, Some(runs::Anew::Retyped)) => {
+            "begun by a worker, at the first row: the type of incremental_key or incremental_id_key has changed"
+        }
+        (false, None) => "begun by a worker",
     }
 }
 

@@ -32,6 +32,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.other_transactions",
     "etl.clock",
     "etl.this_server",
+    "etl.note_walk",
     "etl.read_horizon",
     "etl.run_duration_bounds",
     "etl.sink_of",

@@ -8,7 +8,7 @@
 use sqlx::{PgConnection, types::Json};
 
 use super::{
-    runs::{Start, Sum},
+    runs::{Start, Sum, WalkedColumn},
     transitions::NewTransition,
 };
 use crate::domain::{Checkpoint, PipelineId, Position, RunId, Status};
@@ -35,7 +35,8 @@ pub(crate) async fn begin(
         range as (
             update etl.etl_run_ranges g
             set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $15 then g.after end),
-                horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12)
+                horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12),
+                walks_by = coalesce(etl.note_walk($16), g.walks_by)
             from run
             where g.run_id = run.id
         ),
@@ -61,7 +62,8 @@ pub(crate) async fn begin(
         start.server,
         start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
         start.target_id,
-        start.anew,
+        start.anew.is_some(),
+        start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
     )
     .execute(connection)
     .await?;

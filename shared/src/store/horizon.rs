@@ -15,6 +15,9 @@ use crate::domain::{Checkpoint, PipelineId, RunId};
 /// How long a transaction that has only read holds the horizon back.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How the names of prepared transactions begin that were there before the server was.
+const RECOVERED: &str = "-1/";
+
 /// Up to where every row is settled, what was left out of that, and how far the pipeline has read.
 #[derive(Debug, Clone)]
 pub struct Horizon {
@@ -35,7 +38,7 @@ pub struct Horizon {
     /// Transactions whose starts nobody can see, and that nobody has noted yet: prepared ones, and those of hidden sessions.
     pub unseen: Vec<Reread>,
     /// What the pipeline owes and can read now.
-    pub due: Vec<String>,
+    pub due: Vec<Due>,
     /// The smallest key of that.
     pub due_from: Option<DateTime<Utc>>,
 }
@@ -49,7 +52,8 @@ pub async fn look(connection: &mut PgConnection, run: RunId, patience: Duration)
         r#"
         select clock as "clock!", upper as "upper!", checkpoint_key, horizon, server, this_server as "this_server!",
                coalesce(passed, '{}') as "passed!", coalesce(passed_from, '{}') as "passed_from!",
-               coalesce(unseen, '{}') as "unseen!", unseen_from, coalesce(due, '{}') as "due!", due_from
+               coalesce(unseen, '{}') as "unseen!", unseen_from, coalesce(due, '{}') as "due!",
+               coalesce(due_noted, '{}') as "due_noted!", due_from
         from etl.read_horizon($1, $2)
         "#,
         run as RunId,
@@ -69,7 +73,7 @@ pub async fn look(connection: &mut PgConnection, run: RunId, patience: Duration)
         server: row.this_server,
         passed: passed.map(rereads).collect(),
         unseen: unseen.map(rereads).collect(),
-        due: row.due,
+        due: row.due.into_iter().zip(row.due_noted).map(|(transaction, noted)| Due { transaction, noted }).collect(),
         due_from: row.due_from,
     })
 }
@@ -81,6 +85,15 @@ pub struct Reread {
     pub transaction: String,
     /// From here on.
     pub from_key: DateTime<Utc>,
+}
+
+/// What a pipeline owed when it looked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Due {
+    /// For this transaction; the empty name is the clock's, which went back.
+    pub transaction: String,
+    /// The version of the row that says so. Another step of the clock makes another one.
+    pub noted: String,
 }
 
 /// The smallest key that a pipeline owes.
@@ -113,7 +126,8 @@ pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, rereads: &
 }
 
 /// Notes that every pipeline whose keys come from the clock must read again from a time on: those that have a bound, and those
-/// that will have the one of an unfinished run. Returns how many there are.
+/// that will have the one of an unfinished run. A run that has not begun may have looked at the clock already; of a pipeline
+/// without a checkpoint nobody knows whether its keys come from there. Returns how many there are.
 pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx::Result<u64> {
     let noted = sqlx::query!(
         r#"
@@ -125,7 +139,10 @@ pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx
             select r.pipeline_id
             from etl.etl_runs r
             join etl.etl_run_ranges g on g.run_id = r.id
-            where r.status in ('QUEUED', 'RUNNING', 'PAUSED') and g.horizon is not null
+            left join etl.etl_state s on s.pipeline_id = r.pipeline_id
+            where r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+              and (g.horizon is not null
+                   or r.started_at is null and s.pipeline_id is null and r.inputs ->> 'mode' = 'incremental')
         ) as by_clock
         on conflict (pipeline_id, transaction) do update set from_key = least(r.from_key, excluded.from_key)
         "#,
@@ -136,12 +153,19 @@ pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx
     Ok(noted.rows_affected())
 }
 
-/// Forgets what a pipeline owed because of these transactions.
-pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId, transactions: &[String]) -> sqlx::Result<()> {
+/// Forgets what a pipeline owed, unless more was noted since it looked.
+pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId, due: &[Due]) -> sqlx::Result<()> {
+    let transactions: Vec<_> = due.iter().map(|due| due.transaction.clone()).collect();
+    let noted: Vec<_> = due.iter().map(|due| due.noted.clone()).collect();
     sqlx::query!(
-        "delete from etl.etl_rereads where pipeline_id = $1 and transaction = any($2)",
+        r#"
+        delete from etl.etl_rereads r
+        using unnest($2::text[], $3::text[]) as due (transaction, noted)
+        where r.pipeline_id = $1 and r.transaction = due.transaction and r.xmin::text = due.noted
+        "#,
         pipeline as PipelineId,
-        transactions,
+        &transactions,
+        &noted,
     )
     .execute(connection)
     .await?;
@@ -188,6 +212,15 @@ pub struct Writers {
     pub transactions: Vec<String>,
     /// The server, as `etl.this_server` says it; none without transactions. Another one names them otherwise.
     pub server: Option<String>,
+}
+
+impl Writers {
+    /// Those that are not among `others`, of transactions that were prepared and found again by a server that began anew: it
+    /// calls them by their own numbers. A crash of one backend makes a server begin anew under the same postmaster.
+    pub fn recovered(mut self, others: &Self) -> Self {
+        self.transactions.retain(|name| name.starts_with(RECOVERED) && !others.transactions.contains(name));
+        self
+    }
 }
 
 /// Transactions that are writing to these tables, or to what they are made of. Waiting for them to end settles every
@@ -237,16 +270,18 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
     Ok(Writers { transactions: writers.into_iter().map(|writer| writer.transaction).collect(), server })
 }
 
-/// Whether this is still the server that named these transactions.
-pub async fn is_named_by(connection: &mut PgConnection, server: &str) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(r#"select etl.this_server() = $1 as "same!""#, server).fetch_one(connection).await
-}
-
-/// Whether any of these transactions is still open.
-pub async fn any_open(connection: &mut PgConnection, transactions: &[String]) -> sqlx::Result<bool> {
+/// Whether any of these transactions, which this server has named, is still open under that name.
+pub async fn any_open(connection: &mut PgConnection, transactions: &[String], server: &str) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
-        r#"select exists (select from pg_locks where virtualtransaction = any($1)) as "open!""#,
+        r#"
+        select exists (
+            select
+            from pg_locks
+            where virtualtransaction = any($1) and (virtualtransaction like '-1/%' or etl.this_server() = $2)
+        ) as "open!"
+        "#,
         transactions,
+        server,
     )
     .fetch_one(connection)
     .await

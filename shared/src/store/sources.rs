@@ -11,6 +11,8 @@ pub struct Sources {
     pub foreign: Vec<String>,
     /// Tables that get rows from another server.
     pub subscribed: Vec<String>,
+    /// Views that put times into bins.
+    pub binned: Vec<String>,
 }
 
 /// A sequence that gives a column its numbers.
@@ -47,23 +49,31 @@ pub async fn behind(connection: &mut PgConnection, relations: &[String]) -> sqlx
             left join pg_inherits i on i.inhparent = b.relation
             where coalesce(d.refobjid, i.inhrelid) is not null
         )
-        select format('%I.%I', n.nspname, c.relname) as "name!", c.relkind = 'm' as "materialized!", c.relkind = 'f' as "foreign!"
+        select format('%I.%I', n.nspname, c.relname) as "name!", c.relkind = 'm' as "materialized!", c.relkind = 'f' as "foreign!",
+               c.relkind = 'v' as "binned!"
         from base b
         join pg_class c on c.oid = b.relation
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('m', 'f') or exists (select from pg_subscription_rel s where s.srrelid = c.oid)
+           or c.relkind = 'v' and exists (
+               select
+               from pg_rewrite w
+               join pg_proc p on p.proname = 'date_bin'
+               where w.ev_class = c.oid and position(format(':funcid %s ', p.oid) in w.ev_action::text) > 0
+           )
         order by 1
         "#,
         relations,
     )
     .fetch_all(connection)
     .await?;
-    let mut sources = Sources { materialized: vec![], foreign: vec![], subscribed: vec![] };
+    let mut sources = Sources { materialized: vec![], foreign: vec![], subscribed: vec![], binned: vec![] };
     for kind in kinds {
-        match (kind.materialized, kind.foreign) {
-            (true, _) => sources.materialized.push(kind.name),
-            (false, true) => sources.foreign.push(kind.name),
-            (false, false) => sources.subscribed.push(kind.name),
+        match (kind.materialized, kind.foreign, kind.binned) {
+            (true, ..) => sources.materialized.push(kind.name),
+            (false, true, _) => sources.foreign.push(kind.name),
+            (false, false, true) => sources.binned.push(kind.name),
+            (false, false, false) => sources.subscribed.push(kind.name),
         }
     }
     Ok(sources)

@@ -1,8 +1,9 @@
 //! `etl.etl_state`.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 
+use super::runs::WalkedColumn;
 use crate::domain::{Checkpoint, PipelineId, RunId};
 
 /// How far a pipeline is durably written.
@@ -60,7 +61,7 @@ pub async fn forget(tx: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result
 /// Sets the checkpoint that a full run of an incremental pipeline leaves: the one that was noted when it began or, where
 /// `walked`, the last row of its walk. Without either there was no row, and the next run begins at the beginning. A run that
 /// was requested before the checkpoint was forgotten sets nothing.
-pub async fn leave(tx: &mut PgConnection, run: RunId, walked: bool) -> sqlx::Result<()> {
+pub async fn leave(tx: &mut PgConnection, run: RunId, walked: bool, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
         with run as (
@@ -81,19 +82,20 @@ pub async fn leave(tx: &mut PgConnection, run: RunId, walked: bool) -> sqlx::Res
         forgotten as (
             delete from etl.etl_state s using run where s.pipeline_id = run.pipeline_id and run.leaves is null
         )
-        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server)
+        insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server, walks_by)
         -- As in etl.run_batch: a transaction may have been missed whose start was published late.
         select pipeline_id, leaves ->> 'key', leaves ->> 'id', id, greatest(batches - 1, 0),
-               horizon - interval '1 second', server
+               horizon - interval '1 second', server, etl.note_walk($3)
         from run
         where leaves is not null
         on conflict (pipeline_id) do update
         set checkpoint_key = excluded.checkpoint_key, checkpoint_id = excluded.checkpoint_id,
             run_id = excluded.run_id, batch = excluded.batch, updated_at = now(),
-            horizon = excluded.horizon, server = excluded.server
+            horizon = excluded.horizon, server = excluded.server, walks_by = excluded.walks_by
         "#,
         run as RunId,
         walked,
+        Json(walks_by) as Json<&Vec<WalkedColumn>>,
     )
     .execute(tx)
     .await?;

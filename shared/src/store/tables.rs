@@ -21,7 +21,7 @@ pub struct MartTable {
     /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
     pub inherits: bool,
     /// Every unique index and exclusion constraint that a row with a key of its own can violate, those of single partitions
-    /// included. Those that are checked at the end of a transaction do not count.
+    /// included.
     unique: Vec<UniqueIndex>,
 }
 
@@ -61,6 +61,8 @@ pub struct UniqueIndex {
     pub name: String,
     /// The columns that it looks at.
     pub columns: Vec<String>,
+    /// Whether it is checked at the end of a transaction.
+    pub deferred: bool,
 }
 
 /// Whether one unique index of the table `own` is about exactly the columns `$2`.
@@ -86,23 +88,29 @@ const HAS_UNIQUE_KEY: &str = r"
 
 /// What is unique in the tables `own` besides the columns `$2`.
 const OTHER_UNIQUE: &str = r"
-    select min(found.name) as name, found.columns
+    select min(found.name) as name, found.columns, bool_and(coalesce(k.condeferred, false)) as deferred
     from own o
     join pg_index i on i.indrelid = o.oid
     left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+    -- An expression, a condition and a generated column may be made of any column.
+    cross join lateral (
+        select i.indexprs is not null or i.indpred is not null or exists (
+                   select from pg_attribute a
+                   where a.attrelid = i.indrelid and a.attgenerated <> '' and a.attnum = any (i.indkey[0:i.indnkeyatts - 1])
+               ) as further
+    ) as looks
     cross join lateral (
         select (select x.relname::text from pg_class x where x.oid = i.indexrelid) as name,
                array(
                    select a.attname::text
                    from pg_attribute a
                    where a.attrelid = i.indrelid and a.attnum > 0 and not a.attisdropped
-                     -- An expression or a condition may look at any column.
-                     and (a.attnum = any (i.indkey[0:i.indnkeyatts - 1]) or i.indexprs is not null or i.indpred is not null)
+                     and (a.attnum = any (i.indkey[0:i.indnkeyatts - 1]) or looks.further)
                    order by a.attnum
                ) as columns
     ) as found
-    where (i.indisunique or i.indisexclusion) and i.indisvalid and not coalesce(k.condeferred, false)
-      and (i.indisexclusion or i.indexprs is not null or i.indpred is not null or not $2::text[] <@ found.columns)
+    where (i.indisunique or i.indisexclusion) and i.indisvalid
+      and (i.indisexclusion or looks.further or not $2::text[] <@ found.columns)
     group by found.columns
     order by 1
 ";

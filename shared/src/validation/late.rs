@@ -30,15 +30,41 @@ pub(super) async fn problems(
     let place = reader.columns.iter().position(|column| Some(&column.name) == draft.incremental_key.as_ref());
     let Some(place) = place.filter(|_| draft.mode == Mode::Incremental) else { return Ok(Vec::new()) };
     let relations: Vec<_> = reader.relations.iter().cloned().collect();
-    let of_sources = source_problem(draft, &sources::behind(connection, &relations).await?);
-    let of_sources = of_sources.map(|message| Problem::new(query_field, message));
+    let sources = sources::behind(connection, &relations).await?;
+    let of_sources = source_problem(draft, &sources).map(|message| Problem::new(query_field, message));
     let key = &reader.columns[place];
     if [clock_key::TIMESTAMPTZ, clock_key::DATE].contains(&key.type_name.as_str()) {
-        return Ok(of_sources.into_iter().collect());
+        let of_bins = bins_problem(draft, key, &sources).map(|message| Problem::new("incremental_key", message));
+        return Ok(of_bins.into_iter().chain(of_sources).collect());
     }
     let sequences = sources::sequences(connection, reader.origins.get(place).copied().unwrap_or_default()).await?;
     let of_key = key_problem(draft, key, &sequences).map(|message| Problem::new("incremental_key", message));
     Ok(of_key.into_iter().chain(of_sources).collect())
+}
+
+/// Of `date_trunc` the keys themselves show how coarse they are. A bin may have any width, which no key shows: rows come late
+/// into one that was read.
+fn bins_problem(draft: &PipelineDraft, key: &SourceColumn, sources: &Sources) -> Option<String> {
+    let is_column = key.nullable.is_some();
+    let says_so = draft.options.lookback_seconds.is_some_and(|seconds| seconds > 0);
+    if is_column
+        || says_so
+        || sources.binned.is_empty() && !draft.reader().is_some_and(|(query, _)| calls_date_bin(query))
+    {
+        return None;
+    }
+    let name = &key.name;
+    Some(format!(
+        "`{name}` is no column of a table, and date_bin is called: a row that comes late into a bin that was read has a key \
+         that was read. Walk by the column itself and select the bin under another name or, if `{name}` is a timestamptz, \
+         set options.lookback_seconds to the width of the bins"
+    ))
+}
+
+/// Whether the function is named, however it is written.
+fn calls_date_bin(query: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    query.split(|letter| !is_part(letter)).any(|word| word.eq_ignore_ascii_case("date_bin"))
 }
 
 fn key_problem(draft: &PipelineDraft, key: &SourceColumn, sequences: &[Sequence]) -> Option<String> {
@@ -50,7 +76,7 @@ fn key_problem(draft: &PipelineDraft, key: &SourceColumn, sequences: &[Sequence]
         ));
     }
     sequences.iter().find_map(|sequence| sequence_problem(name, sequence)).or_else(|| {
-        let is_known = sequences.iter().any(|sequence| sequence.is_own && sequence.increment == 1);
+        let is_known = matches!(sequences, [sequence] if sequence.is_own && sequence.increment == 1);
         (!is_known && draft.options.key_order.is_none()).then(|| unknown(name, sequences))
     })
 }
@@ -82,6 +108,11 @@ fn unknown(key: &str, sequences: &[Sequence]) -> String {
         Some(Sequence { name, increment, .. }) => format!(
             "column `{key}` gets its numbers from the sequence {name}, which counts by {increment}: applications take such \
              numbers in blocks and use them later. {SAY_SO}"
+        ),
+        None if sequences.len() > 1 => format!(
+            "column `{key}` gets its numbers from {}: a partition that counts by itself has numbers behind those that were read. \
+             Have all partitions take them from one sequence. {SAY_SO}",
+            sequences.iter().map(|sequence| sequence.name.as_str()).collect::<Vec<_>>().join(" and "),
         ),
         None => format!(
             "nobody can see in which order rows with a new `{key}` become visible: it is neither a timestamptz nor a column \

@@ -156,6 +156,23 @@ async fn the_clock_is_that_of_now_and_the_server_has_one_name() {
 }
 
 #[tokio::test]
+async fn a_column_that_a_run_walks_by_is_noted_with_the_type_that_the_catalog_has_now() {
+    let db = TestDatabase::create().await;
+    run(db.admin(), "create table public.walked (id int, name varchar(7))").await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let note = "select string_agg(coalesce(c ->> 'found', 'none'), ', ' order by place)
+                from jsonb_array_elements(etl.note_walk(jsonb_build_array(
+                    jsonb_build_object('relation', 'public.walked'::regclass::oid, 'number', 2),
+                    jsonb_build_object('name', 'an expression'),
+                    jsonb_build_object('relation', 'public.walked'::regclass::oid, 'number', 1))))
+                    with ordinality as n (c, place)";
+    assert_eq!(text(&mut app, note).await, "character varying(7), none, integer");
+    run(db.admin(), "alter table public.walked alter name type text").await;
+    assert_eq!(text(&mut app, note).await, "text, none, integer");
+    assert_eq!(text(&mut app, "select etl.note_walk(null)").await, "null");
+}
+
+#[tokio::test]
 async fn a_transaction_that_works_for_a_run_is_found_by_its_mark_until_it_ends() {
     let db = TestDatabase::create().await;
     let (run, other) = (Uuid::now_v7(), Uuid::now_v7());

@@ -2,6 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 use vitrina_shared::{
+    database::Fault,
     domain::{PipelineDraft, SourceColumn},
     guard::{self, Describing, GuardError, ParameterTypes, QueryLimits},
     validation,
@@ -127,8 +128,8 @@ async fn a_draft_that_was_not_described_in_time_is_not_wrong_for_good() {
     signal("-STOP", frozen);
     let review = validation::review(db.pool(), &describing, &draft, &schemas()).await;
     signal("-CONT", frozen);
-    let review = review.unwrap();
-    assert!(review.timed_out && !review.problems.is_empty(), "{:?}", review.problems);
+    // The server is not at work on it: it looks like a connection that fell silent, and so it is told.
+    assert!(review.is_err_and(|error| Fault::of(&error) == Fault::Away));
     let again = validation::review(db.pool(), &describing, &draft, &schemas()).await.unwrap();
     assert!(!again.timed_out);
 }

@@ -77,7 +77,7 @@ pub(super) async fn close(
         runs::add_removed(&mut tx, job.batch.run_id, removed).await?;
     }
     if let Some(leaves) = leaves {
-        state::leave(&mut tx, job.batch.run_id, leaves.last_settled.is_none()).await?;
+        state::leave(&mut tx, job.batch.run_id, leaves.last_settled.is_none(), &leaves.walks_by).await?;
     }
     let step = execution::conclude(&mut tx, job, walked).await?;
     if step == Step::Dropped {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sqlx::Connection;
 use vitrina_shared::{
-    domain::RunStatus,
+    domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
-    store::runs::{self, Start},
+    store::runs::{self, Anew, OpenRun, Start, WalkedColumn},
 };
 
 use super::{
@@ -41,6 +41,11 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         return Ok(Opened::Done(Step::Dropped));
     };
     let inputs = &run.inputs;
+    if run.is_retyped || run.status == RunStatus::Queued && run.started_at.is_some() {
+        // What was found out before is outdated, or may be: the run has rested.
+        env.forget_plan(run.id);
+        env.forget_reviews();
+    }
 
     let plan = match env.plan(run.id) {
         Some(plan) => plan,
@@ -63,7 +68,9 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         Some(index) => Some(binding::bind(&mut session, index, &run).await?),
         None => None,
     };
-    run.checkpoint_from = run.checkpoint_from.filter(|_| !binding.as_ref().is_some_and(|binding| binding.anew));
+    let retyped = retyped(&run, &plan)?;
+    let anew = binding.as_ref().filter(|binding| binding.anew).map(|_| Anew::OtherIndex).or(retyped);
+    run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
         (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
@@ -71,8 +78,11 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         _ => Start::default(),
     };
     if let Some(binding) = binding {
-        (start.target_id, start.anew) = (Some(binding.target_id), binding.anew);
+        start.target_id = Some(binding.target_id);
     }
+    start.anew = anew;
+    let goes_on = run.mode == Mode::Incremental && run.checkpoint_from.is_some() && run.walks_by.is_some();
+    start.walks_by = (run.started_at.is_none() && (run.is_retyped || !goes_on)).then(|| plan.walks_by());
     let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
     } else {
@@ -85,4 +95,32 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         return Ok(Opened::Done(step));
     }
     Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
+}
+
+/// Whether a run must begin at the first row because its checkpoint is of columns that had other types. A run that has begun
+/// cannot: what it has walked by is not what it would walk by.
+fn retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
+    let is_compared = run.started_at.is_some() || run.mode == Mode::Incremental && run.checkpoint_from.is_some();
+    let Some(before) = run.walks_by.as_ref().filter(|_| is_compared) else { return Ok(None) };
+    let types =
+        |columns: &[WalkedColumn]| -> Vec<_> { columns.iter().map(|column| column.type_name.clone()).collect() };
+    let (before, now) = (types(before), types(&plan.walks_by()));
+    if before == now {
+        return Ok(None);
+    }
+    let (before, now) = (before.join(", "), now.join(", "));
+    if run.started_at.is_some() {
+        let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
+        return Err(BatchError::fatal(format!(
+            "the run walks by {}, whose type was {before} when it began and is {now} now: it cannot go on between keys of \
+             the two. Run the pipeline again: it begins at the first row",
+            names.join(" and "),
+        )));
+    }
+    tracing::warn!(
+        before,
+        now,
+        "the key or the id has another type than the checkpoint: the run begins at the first row"
+    );
+    Ok(Some(Anew::Retyped))
 }

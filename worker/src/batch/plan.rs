@@ -15,6 +15,7 @@ use vitrina_shared::{
     store::{
         horizon::Writers,
         installation,
+        runs::WalkedColumn,
         tables::{TargetColumn, UniqueIndex},
     },
     validation::{self, FoundTarget, Place, Reader},
@@ -73,6 +74,8 @@ pub struct WalkColumn {
     pub type_name: String,
     /// Whether it may be NULL, where that is known.
     pub nullable: Option<bool>,
+    /// What its keys depend on: where this changes, keys that were read say nothing any more.
+    pub walked: WalkedColumn,
 }
 
 impl WalkColumn {
@@ -81,6 +84,11 @@ impl WalkColumn {
     pub fn hidden_cut(&self) -> TimeDelta {
         clock_key::hidden_cut(self.nullable.is_some())
     }
+}
+
+/// What the keys of these columns depend on.
+fn walked(walk: &[WalkColumn]) -> Vec<WalkedColumn> {
+    walk.iter().map(|column| column.walked.clone()).collect()
 }
 
 /// What a run reads and writes.
@@ -134,6 +142,8 @@ pub struct Plan {
 pub struct Leaves {
     /// How the incremental runs of the pipeline keep late rows from being skipped.
     pub bound: Bound,
+    /// The columns that they walk by.
+    pub walks_by: Vec<WalkedColumn>,
     /// Reads the last row below the bound, before the first page; none where the run walks as they do, and leaves what it has
     /// walked to.
     pub last_settled: Option<String>,
@@ -223,6 +233,11 @@ impl Plan {
         }
     }
 
+    /// What the keys of the columns depend on that it walks by.
+    pub fn walks_by(&self) -> Vec<WalkedColumn> {
+        walked(&self.walk)
+    }
+
     /// How late rows are kept from being skipped, by this run or by those that follow a full one.
     pub fn settles_by(&self) -> Bound {
         self.leaves.as_ref().map_or(self.bound, |leaves| leaves.bound)
@@ -250,9 +265,8 @@ impl Plan {
                 Some(IndexSink::new(index, run, mode, reader.arriving.clone()).repeating_keys(pages_itself))
             }
         };
-        let columns_of = |names: &[String]| -> Vec<WalkColumn> {
-            names.iter().filter_map(|name| find(name, &reader.columns)).collect()
-        };
+        let columns_of =
+            |names: &[String]| -> Vec<WalkColumn> { names.iter().filter_map(|name| find(name, reader)).collect() };
         let versions: Vec<WalkColumn> = match inputs.mode {
             Mode::Incremental => {
                 let names: Vec<_> = inputs.incremental_key.iter().chain(&inputs.incremental_id_key).cloned().collect();
@@ -270,8 +284,11 @@ impl Plan {
         let page =
             Page { inputs, reader, table, key, columns, unique, walk: &walk, versions: &versions, bound, gathered_in };
         let incremental = Page { walk: &versions, bound: settles_by, ..page };
-        let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental)
-            .then(|| Leaves { bound: settles_by, last_settled: walks_by_key.then(|| incremental.last_settled()) });
+        let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental).then(|| Leaves {
+            bound: settles_by,
+            walks_by: walked(&versions),
+            last_settled: walks_by_key.then(|| incremental.last_settled()),
+        });
         Ok(Self {
             pipeline: inputs.name.clone(),
             relations: reader.relations.iter().cloned().collect(),
@@ -329,9 +346,14 @@ fn strategy(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> FullStrategy {
     inputs.options.full_strategy.unwrap_or(if swaps { FullStrategy::Swap } else { FullStrategy::Merge })
 }
 
-fn find(name: &str, columns: &[SourceColumn]) -> Option<WalkColumn> {
-    let column = columns.iter().find(|column| column.name == name)?;
-    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(&column.type_name), nullable: column.nullable })
+fn find(name: &str, reader: &Reader) -> Option<WalkColumn> {
+    let place = reader.columns.iter().position(|column| column.name == name)?;
+    let SourceColumn { type_name, collation, nullable, .. } = &reader.columns[place];
+    let exact = reader.columns[place].plain_type();
+    let (relation, number) = reader.origins.get(place).copied().unwrap_or_default();
+    let exact = collation.as_ref().map_or_else(|| exact.to_owned(), |collation| format!("{exact} collate {collation}"));
+    let walked = WalkedColumn { type_name: exact, relation, number };
+    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(type_name), nullable: *nullable, walked })
 }
 
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {

@@ -3,7 +3,7 @@
 //! A statement does not see what another part of it removes: a row that was deleted and made anew, under another key and with
 //! a value that is unique besides, would be refused. So removals are statements of their own, in the same transaction.
 
-use vitrina_shared::store::tables::TargetColumn;
+use vitrina_shared::store::tables::{TargetColumn, UniqueIndex};
 
 use super::pushdown::{Page, quote};
 
@@ -28,12 +28,15 @@ impl Page<'_> {
         )
     }
 
-    /// The condition of a row getting another value in a column that is unique: two rows may exchange theirs. It is removed
-    /// and written anew; not where the target has columns of its own, which would be lost with it.
+    /// The condition of a row getting another value in a column that is unique, and not only at the end of the transaction:
+    /// two rows may exchange theirs. It is removed and written anew; not where the target has columns of its own, which would be lost with it.
     fn passes_on(&self) -> Option<String> {
         let written = self.written();
         let filled = |own: &TargetColumn| own.generated || written.iter().any(|column| column.name == own.name);
-        let unique = |column: &&TargetColumn| self.unique.iter().any(|index| index.columns.contains(&column.name));
+        let is_checked = |index: &&UniqueIndex| !index.deferred;
+        let unique = |column: &&TargetColumn| {
+            self.unique.iter().filter(is_checked).any(|index| index.columns.contains(&column.name))
+        };
         let passed_on: Vec<_> = self.changing().into_iter().filter(unique).collect();
         if passed_on.is_empty() || !self.columns.iter().all(filled) {
             return None;

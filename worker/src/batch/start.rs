@@ -8,7 +8,7 @@ use vitrina_shared::{
     domain::{Checkpoint, Position, RunId, checkpoint::key_time, clock_key},
     store::{
         backends,
-        horizon::{self, Horizon, Reread},
+        horizon::{self, Due, Horizon, Reread},
         pages,
         runs::{Debts, OpenRun, Start},
         swaps,
@@ -103,7 +103,8 @@ async fn by_clock(
 ) -> Result<Start, BatchError> {
     let key_type = plan.key_type.as_str();
     let mut horizon = read_horizon(connection, clock, run.id).await?;
-    let unseen = wait_for_unseen(connection, std::mem::take(&mut horizon.unseen)).await?;
+    let unseen = std::mem::take(&mut horizon.unseen);
+    let unseen = wait_for_unseen(connection, unseen, &horizon.server).await?;
     let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
     let again = horizon.due_from.into_iter().chain(step).min();
     let is_past = |key: &str, since| clock_key::is_past(key, key_type, since);
@@ -146,12 +147,16 @@ async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run:
 }
 
 /// Waits for transactions whose starts nobody can see. Those that stay open are passed: their rows are read again later.
-async fn wait_for_unseen(connection: &mut PgConnection, unseen: Vec<Reread>) -> Result<Vec<Reread>, BatchError> {
+async fn wait_for_unseen(
+    connection: &mut PgConnection,
+    unseen: Vec<Reread>,
+    server: &str,
+) -> Result<Vec<Reread>, BatchError> {
     if unseen.is_empty() {
         return Ok(unseen);
     }
     let transactions: Vec<_> = unseen.iter().map(|reread| reread.transaction.clone()).collect();
-    if ended(connection, &transactions).await? {
+    if ended(connection, &transactions, server).await? {
         return Ok(Vec::new());
     }
     tracing::warn!(
@@ -162,10 +167,10 @@ async fn wait_for_unseen(connection: &mut PgConnection, unseen: Vec<Reread>) -> 
     Ok(unseen)
 }
 
-/// Waits until these transactions have ended. Whether they did in time.
-async fn ended(connection: &mut PgConnection, transactions: &[String]) -> Result<bool, BatchError> {
+/// Waits until these transactions, which the server has named, have ended under these names. Whether they did in time.
+async fn ended(connection: &mut PgConnection, transactions: &[String], server: &str) -> Result<bool, BatchError> {
     let deadline = Instant::now() + WAIT_FOR_WRITERS;
-    while !transactions.is_empty() && horizon::any_open(connection, transactions).await? {
+    while !transactions.is_empty() && horizon::any_open(connection, transactions, server).await? {
         if Instant::now() > deadline {
             return Ok(false);
         }
@@ -179,18 +184,24 @@ async fn by_writers(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -
     let Settling { greatest, writers } =
         plan.settling.get_or_try_init(|| look_up_writers(connection, run.id, plan)).await?;
     let mut writers = writers.lock().await;
-    // A prepared transaction outlives its server, and is called otherwise by the next one.
-    if let Some(server) = &writers.server
-        && !horizon::is_named_by(connection, server).await?
-    {
-        *writers = horizon::writers(connection, &plan.relations).await?;
+    while let Some(server) = &writers.server {
+        if !ended(connection, &writers.transactions, server).await? {
+            return Err(BatchError::NotYet("a transaction is writing to the source"));
+        }
+        // A prepared transaction outlives a crash, and is called otherwise then. No other one is waited for: a run that
+        // waits for whoever writes meanwhile would never begin.
+        let recovered = horizon::writers(connection, &plan.relations).await?.recovered(&writers);
+        if recovered.transactions.is_empty() {
+            break;
+        }
+        *writers = recovered;
     }
-    if !ended(connection, &writers.transactions).await? {
-        return Err(BatchError::NotYet("a transaction is writing to the source"));
-    }
+    let settled = run.owed_step.iter().map(|noted| Due { transaction: String::new(), noted: noted.clone() });
     let from = run.checkpoint_from.as_ref().filter(|_| plan.ties_again);
     let after = from.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
-    Ok(Start { upper: greatest.clone(), after, ..Start::default() })
+    // No step of the clock matters to keys that do not come from it.
+    let debts = Debts { settled: settled.collect(), ..Debts::default() };
+    Ok(Start { upper: greatest.clone(), after, debts, ..Start::default() })
 }
 
 /// The greatest key first: whoever was given a smaller one was writing then, or is writing now.

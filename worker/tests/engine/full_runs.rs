@@ -3,9 +3,12 @@
 
 use serde_json::{Map, json};
 use sqlx::Executor;
-use vitrina_shared::domain::{Mode, NullKeys, PipelineDraft, RunStatus, Status, Task, TaskKind};
+use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
+    domain::{Mode, NullKeys, PipelineDraft, PipelineId, RunStatus, Status, Task, TaskKind},
+};
 
-use crate::support::{ITEMS, World, draft, eventually, items};
+use crate::support::{ITEMS, TESTER, World, draft, eventually, items};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_run_of_an_incremental_pipeline_mends_everything_and_leaves_its_checkpoint() {
@@ -150,6 +153,72 @@ async fn a_full_run_takes_rows_that_were_made_anew_with_a_unique_value_of_old_on
     assert_eq!((run.rows_read, run.rows_removed), (30, 4));
     world.assert_same(ITEMS, "analytics.slug").await;
     assert_eq!(world.succeeds(pipeline).await.rows_read, 0);
+}
+
+/// Values pass to rows of other pages. What is checked at the end of a transaction is checked at the end of a page too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_run_passes_on_values_that_are_unique_at_the_end_of_a_transaction_or_when_computed() {
+    for (table, columns) in [
+        ("deferred", "id bigint, name text unique deferrable initially deferred, modified timestamptz"),
+        (
+            "own",
+            "id bigint, name text unique deferrable initially deferred, modified timestamptz, mine text default 'kept'",
+        ),
+        (
+            "computed",
+            "id bigint, name text, modified timestamptz, shout text generated always as (upper(name)) stored unique",
+        ),
+    ] {
+        let world = World::with_worker().await;
+        world.items(1, 30).await;
+        world.target(table, columns, &["id"]).await;
+        let target = format!("analytics.{table}");
+        let pipeline = world.pipeline(&draft(table, Mode::Full, ITEMS, &target, 7)).await;
+        world.succeeds(pipeline).await;
+        world.sql("update content.item set name = 'item ' || id % 30 + 1").await;
+        world.succeeds(pipeline).await;
+        world.assert_same(ITEMS, &format!("(select id, name, modified from {target}) as rows")).await;
+        world.sql("delete from content.item where id = 7; update content.item set id = 7 where id = 21").await;
+        world.succeeds(pipeline).await;
+        world.assert_same(ITEMS, &format!("(select id, name, modified from {target}) as rows")).await;
+    }
+}
+
+/// What the narrower query has removed is behind the checkpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_changed_after_a_full_run_by_it_removed_rows_reads_everything() {
+    for in_full_mode in [true, false] {
+        let world = World::with_worker().await;
+        world.items(1, 50).await;
+        let mut wide = items("items", Mode::Incremental, 100);
+        wide.options.key_order = None;
+        let pipeline = world.pipeline(&wide).await;
+        world.succeeds(pipeline).await;
+        let mut narrow = wide.clone();
+        narrow.source_query = Some(format!("{ITEMS} where id % 2 = 0"));
+        if in_full_mode {
+            narrow.mode = Mode::Full;
+        }
+        world.change(pipeline, &narrow).await;
+        let run = world.run_as(pipeline, true, true).await.unwrap();
+        assert_eq!(world.succeeded(run).await.rows_removed, 25);
+        world.change(pipeline, &wide).await;
+        world.succeeds(pipeline).await;
+        world.assert_same(ITEMS, "analytics.item").await;
+
+        // Nothing was removed since: the checkpoint is kept.
+        let mut other = wide.clone();
+        other.source_query = Some(format!("{ITEMS} where id > 0"));
+        world.change(pipeline, &other).await;
+        assert!(world.checkpoint(pipeline).await.is_some());
+    }
+}
+
+impl World {
+    async fn change(&self, pipeline: PipelineId, draft: &PipelineDraft) {
+        let version = self.show(pipeline).await.version;
+        configuration::change(self.db.pool(), pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,10 @@
 //! A clock that goes back, or is another server's.
 
-use crate::support::eventually;
+use vitrina_shared::domain::Mode;
 
-use super::late_horizon::{execute, world};
+use crate::support::{World, draft, eventually};
+
+use super::late_horizon::{QUERY, execute, run_number, world};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_are_written_while_the_clock_is_behind_the_checkpoint_are_read() {
@@ -122,5 +124,94 @@ async fn a_server_that_was_started_by_a_clock_that_was_behind_is_noticed() {
         )
         .await;
     world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+}
+
+impl World {
+    /// Leaves a prepared transaction for which a run waits a moment between its look at the clock and its beginning.
+    async fn prepares(&self) -> String {
+        let name = format!("waited_for_{}", run_number());
+        let strangers = self.strangers(1);
+        let mut session = strangers.acquire().await.unwrap();
+        execute(&mut session, "begin").await;
+        execute(&mut session, "create table public.something ()").await;
+        execute(&mut session, &format!("prepare transaction '{name}'")).await;
+        name
+    }
+
+    /// Waits until a run has looked at the clock, and waits for that transaction.
+    async fn has_looked(&self) {
+        let waits = "select count(*) from pg_stat_activity
+                     where datname = current_database() and application_name like 'vitrina-worker%'
+                       and query like '%virtualtransaction = any($1)%'";
+        eventually("a run that has looked at the clock", || async { (self.number(waits).await > 0).then_some(()) })
+            .await;
+    }
+
+    /// Waits until it is noted that the clock went back by about a minute.
+    async fn owes_a_minute(&self) {
+        let noted = "select count(*) from etl.etl_rereads
+                     where transaction = '' and from_key < clock_timestamp() - interval '40 s'";
+        eventually("a noted step", || async { (self.number(noted).await > 0).then_some(()) }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_the_clock_before_a_first_run_begins_is_told_to_its_pipeline() {
+    let (world, pipeline) = world().await;
+    world.insert(1).await;
+    let name = world.prepares().await;
+    let run = world.run(pipeline).await;
+    world.has_looked().await;
+    world.set_clock_back("60 s").await;
+    world.owes_a_minute().await;
+    world.sql(&format!("rollback prepared '{name}'")).await;
+    world.succeeded(run).await;
+    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
+    world.set_clock_back("0 s").await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+}
+
+/// The run reads again because of an earlier step, and does not know of the one that came after its look at the clock.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_step_of_the_clock_before_a_run_begins_is_not_forgotten_with_the_first() {
+    let (world, pipeline) = world().await;
+    world.insert(1).await;
+    world.succeeds(pipeline).await;
+    world.set_clock_back("2 s").await;
+    eventually("a noted step", || async { (world.rereads().await == 1).then_some(()) }).await;
+    world.set_clock_back("0 s").await;
+    let name = world.prepares().await;
+    let run = world.run(pipeline).await;
+    world.has_looked().await;
+    world.set_clock_back("60 s").await;
+    world.owes_a_minute().await;
+    world.sql(&format!("rollback prepared '{name}'")).await;
+    world.succeeded(run).await;
+    world.sql("insert into content.item select 2, 'late', modified - interval '30 s' from content.item").await;
+    world.set_clock_back("0 s").await;
+    world.succeeds(pipeline).await;
+    world.assert_all_read().await;
+}
+
+/// Keys that do not come from the clock have nothing to read again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_the_clock_before_a_first_run_is_not_kept_for_keys_of_another_kind() {
+    let world = World::with_worker().await;
+    let mut by_id = draft("items", Mode::Incremental, QUERY, "analytics.item", 50);
+    (by_id.incremental_key, by_id.incremental_id_key) = (Some("id".to_owned()), Some("name".to_owned()));
+    let pipeline = world.pipeline(&by_id).await;
+    let strangers = world.strangers(1);
+    let mut writes = strangers.begin().await.unwrap();
+    execute(&mut writes, "insert into content.item (id, name) values (1, 'n')").await;
+    let run = world.run(pipeline).await;
+    world.has_looked().await;
+    world.set_clock_back("60 s").await;
+    world.owes_a_minute().await;
+    writes.commit().await.unwrap();
+    world.succeeded(run).await;
+    world.succeeds(pipeline).await;
+    assert_eq!(world.rereads().await, 0);
     world.assert_all_read().await;
 }

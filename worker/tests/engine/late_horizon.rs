@@ -14,7 +14,7 @@ use vitrina_shared::{
 
 use crate::support::{TESTER, World, draft, eventually};
 
-const QUERY: &str = "select id, name, modified from content.item";
+pub const QUERY: &str = "select id, name, modified from content.item";
 
 pub async fn world() -> (World, PipelineId) {
     let world = World::with_worker().await;
@@ -234,7 +234,7 @@ async fn a_forgotten_prepared_transaction_stops_nothing_and_loses_nothing() {
     world.assert_all_read().await;
 }
 
-fn run_number() -> u64 {
+pub fn run_number() -> u64 {
     rand::random()
 }
 

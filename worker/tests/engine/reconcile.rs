@@ -371,3 +371,26 @@ async fn a_query_that_is_not_deterministic_is_said_to_be_so() {
         }
     }
 }
+
+/// Rows that hold each other's unique values: none can be written while the other one is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn unique_values_that_changed_places_are_repaired_or_named() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world.target("slug", "id bigint, name text unique, modified timestamptz", &["id"]).await;
+    let pipeline = world.pipeline(&draft("slugs", Mode::Incremental, ITEMS, "analytics.slug", 50)).await;
+    world.succeeds(pipeline).await;
+    world
+        .sql("alter table content.item disable trigger user; update content.item set name = 'item ' || id % 20 + 1")
+        .await;
+
+    let request = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing };
+    let report = world.ask(pipeline, &request).await;
+    let report = world.reported(report).await;
+    assert_eq!(report.status, ReportStatus::Failed);
+    let error = report.error.unwrap();
+    assert!(error.starts_with("nothing was repaired, another row of the mart has a value that is unique"), "{error}");
+
+    assert_eq!(repair(&world, pipeline, Repair::All).await["repaired"], json!({"written": 20, "removed": 0}));
+    world.assert_same(ITEMS, "analytics.slug").await;
+}

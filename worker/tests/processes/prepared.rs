@@ -1,5 +1,7 @@
 //! Prepared transactions outlive their server, and the next one calls them otherwise.
 
+use std::process::Command;
+
 use vitrina_shared::domain::{Mode, PipelineId};
 
 use crate::{
@@ -48,9 +50,30 @@ async fn rows_of_a_prepared_transaction_that_outlived_two_servers_are_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_its_server() {
+    goes_on_waiting(async |cluster, _| restart(cluster)).await;
+}
+
+/// The server ends all sessions and recovers under the same postmaster.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_a_crash() {
+    goes_on_waiting(async |_, world| {
+        let pid = world.number("select pg_backend_pid()::bigint").await;
+        let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+        assert!(killed.success());
+        let recovered = "select count(*) from pg_locks where virtualtransaction like '-1/%'";
+        eventually("a server that has recovered", || async {
+            sqlx::query_scalar(recovered).fetch_one(world.db.admin()).await.ok().filter(|locks: &i64| *locks > 0)
+        })
+        .await;
+    })
+    .await;
+}
+
+async fn goes_on_waiting(crash: impl AsyncFnOnce(&Cluster, &World)) {
     let cluster = Cluster::start();
     let mut world = World::on(&cluster.url()).await;
-    world.start_worker(&[]);
+    // No heartbeat fails meanwhile: a worker that starts anew would not know for whom it waited.
+    world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "15")]);
     world
         .sql("create table content.numbered (id bigint primary key, k bigint not null generated always as identity)")
         .await;
@@ -72,7 +95,7 @@ async fn a_run_goes_on_waiting_for_a_prepared_writer_that_outlived_its_server() 
     let rests = "select count(*) from apalis.jobs where status = 'Pending' and run_at < now() + interval '7.5 s'";
     eventually("a worker that rests", || async { (world.number(rests).await > 0).then_some(()) }).await;
     let until = world.text("select run_at from apalis.jobs where status = 'Pending'").await.unwrap();
-    restart(&cluster);
+    crash(&cluster, &world).await;
     eventually("a server that answers", || async { sqlx::query("select").execute(world.db.admin()).await.ok() }).await;
     let looked = format!("select count(*) from apalis.jobs where status = 'Pending' and run_at > '{until}'");
     eventually("a job that was given back again, or a run that did not wait", || async {

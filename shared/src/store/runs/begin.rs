@@ -1,11 +1,12 @@
 //! Takes a run up: what it was requested with, and where it begins.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use sqlx::{PgConnection, types::Json};
 
 use crate::{
     domain::{Checkpoint, FullStrategy, Mode, PipelineDraft, PipelineId, Position, RunId, RunStatus},
-    store::horizon::Reread,
+    store::horizon::{Due, Reread},
 };
 
 /// An unfinished run, as the worker that takes it up sees it.
@@ -29,6 +30,24 @@ pub struct OpenRun {
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+    /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
+    pub walks_by: Option<Vec<WalkedColumn>>,
+    /// Whether one of them is not as it was when that was noted.
+    pub is_retyped: bool,
+    /// The row that says that the pipeline must read again because the clock went back.
+    pub owed_step: Option<String>,
+}
+
+/// A column that a run walks by, as it was when its keys were read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkedColumn {
+    /// Its type, with length or precision and collation.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The table or view whose column it is, zero where it is none.
+    pub relation: u32,
+    /// The number of that column.
+    pub number: i16,
 }
 
 impl OpenRun {
@@ -47,8 +66,18 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
         select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
                checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
                (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
-                where s.pipeline_id = r.pipeline_id) as checkpoint_of
+                where s.pipeline_id = r.pipeline_id) as checkpoint_of,
+               g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
+               exists (
+                   select
+                   from jsonb_to_recordset(g.walks_by) as w (relation oid, number smallint, found text)
+                   where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
+                          where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+               ) as "is_retyped!",
+               (select w.xmin::text from etl.etl_rereads w
+                where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
         from etl.etl_runs r
+        join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = 0
         where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
@@ -65,6 +94,9 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
         inputs: run.inputs.0,
         target_id: run.target_id,
         checkpoint_of: run.checkpoint_of,
+        walks_by: run.walks_by.map(|json| json.0),
+        is_retyped: run.is_retyped,
+        owed_step: run.owed_step,
     }))
 }
 
@@ -85,15 +117,26 @@ pub struct Start {
     pub leaves: Option<Checkpoint>,
     /// The index that it writes, or the table in which it gathers its rows.
     pub target_id: Option<String>,
-    /// Whether it begins at the first row: its checkpoint is not of this index.
-    pub anew: bool,
+    /// Why it begins at the first row, if it does.
+    pub anew: Option<Anew>,
+    /// The columns that it walks by; none where they are those that its checkpoint is of.
+    pub walks_by: Option<Vec<WalkedColumn>>,
+}
+
+/// Why a checkpoint says nothing about what is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anew {
+    /// It is of another index than the target has now.
+    OtherIndex,
+    /// The columns that its key and id are of have other types now.
+    Retyped,
 }
 
 /// How a run's start changes what its pipeline must read again.
 #[derive(Debug, Default, PartialEq)]
 pub struct Debts {
-    /// Transactions that nothing is owed for any more.
-    pub settled: Vec<String>,
+    /// What is read now.
+    pub settled: Vec<Due>,
     /// The pipeline's checkpoint moves back to here.
     pub rewind: Option<Checkpoint>,
     /// What must be read again by a later run.
@@ -116,7 +159,8 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         )
         update etl.etl_run_ranges g
         set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $8 then g.after end),
-            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5)
+            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5),
+            walks_by = coalesce(etl.note_walk($9), g.walks_by)
         from run
         where g.run_id = run.id
         "#,
@@ -127,7 +171,8 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         start.server,
         start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
         start.target_id,
-        start.anew,
+        start.anew.is_some(),
+        start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
     )
     .execute(tx)
     .await?;

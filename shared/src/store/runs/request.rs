@@ -90,8 +90,10 @@ async fn insert_with(
             returning id, requested_at
         ),
         range as (
-            insert into etl.etl_run_ranges (run_id, range_no, after, job_id)
-            select id, 0, $9, $10
+            insert into etl.etl_run_ranges (run_id, range_no, after, job_id, walks_by)
+            select id, 0, $9, $10,
+                   case when $19::uuid is null then (select s.walks_by from etl.etl_state s where s.pipeline_id = $2)
+                        else (select e.walks_by from etl.etl_run_ranges e where e.run_id = $19 and e.range_no = 0) end
             from run
         ),
         -- A job is announced only if its time is not after the transaction's start.

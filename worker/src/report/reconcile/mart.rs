@@ -328,12 +328,26 @@ impl<'a> Comparison<'a> {
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
         let mut repaired = nothing;
         for statement in self.sides(&scope).repair(closer, remove_extra) {
-            let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await?;
+            let outcome =
+                pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await.map_err(in_the_way)?;
             repaired.written += outcome.rows_written;
             repaired.removed += outcome.rows_read;
         }
         Ok(repaired)
     }
+}
+
+/// What to do about a row that has a unique value of another one.
+fn in_the_way(error: sqlx::Error) -> BatchError {
+    let is_taken = error.as_database_error().is_some_and(|error| error.is_unique_violation());
+    let error = BatchError::from(error);
+    if !is_taken {
+        return error;
+    }
+    BatchError::fatal(format!(
+        "nothing was repaired, another row of the mart has a value that is unique besides the key: {error}. Repair `all`, which \
+         removes what is in the way, or run the pipeline with --full"
+    ))
 }
 
 /// What statements get from `($5)[3]` on: the scope, and the keys that are looked at.

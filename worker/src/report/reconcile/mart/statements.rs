@@ -200,9 +200,10 @@ impl Sides<'_> {
 
     /// Removes the rows that are extra where that is wanted, and writes those that are missing or different. Each statement
     /// returns how many it removed and wrote. Where something besides the key is unique the removal comes first, by itself:
-    /// a statement does not see what another part of it removes.
+    /// a statement does not see what another part of it removes. So do rows that differ, which may exchange such values: they
+    /// are written anew, unless the mart has columns of its own, which would be lost with them.
     pub fn repair(&self, closer: &Closer, remove_extra: bool) -> Vec<String> {
-        let (remove, write) = (self.remove(), self.write());
+        let (remove, write) = (self.remove("extra"), self.write());
         let statement = |values: &str, parts: &[&str], removed: &str, written: &str| {
             let found = self.found(closer, values);
             format!("with {found}, {} select ({removed}), ({written}), null::text[], false", parts.join(", "))
@@ -213,18 +214,28 @@ impl Sides<'_> {
             (false, _) => vec![statement(&values, &[&write], none, written)],
             (true, true) => vec![statement(&values, &[&remove, &write], removed, written)],
             (true, false) => {
-                vec![statement("", &[&remove], removed, none), statement(&values, &[&write], none, written)]
+                let make_room = self.fills_every_column().then(|| self.remove("different"));
+                let make_room = make_room.map(|remove| statement("", &[&remove], none, none));
+                let remove = statement("", &[&remove], removed, none);
+                [remove].into_iter().chain(make_room).chain([statement(&values, &[&write], none, written)]).collect()
             }
         }
     }
 
-    /// `gone`: removes what is extra.
-    fn remove(&self) -> String {
+    /// Whether the mart has no columns of its own.
+    fn fills_every_column(&self) -> bool {
+        let compared = self.compared();
+        let is_filled = |own: &TargetColumn| own.generated || compared.iter().any(|(_, other)| other.name == own.name);
+        self.subject.columns.iter().all(is_filled)
+    }
+
+    /// `gone`: removes what is `extra`, or `different`.
+    fn remove(&self, kind: &str) -> String {
         let key = self.subject.key.iter().zip(self.key_names("found"));
         let same: Vec<_> = key.map(|(name, key)| format!("target.{} = {key}", quote(name))).collect();
         format!(
             "gone as (
-                 delete from analytics.{table} as target using found where found.kind = 'extra' and {same} returning 1
+                 delete from analytics.{table} as target using found where found.kind = '{kind}' and {same} returning 1
              )",
             table = quote(self.table),
             same = same.join(" and "),
