@@ -86,11 +86,16 @@ CREATE FUNCTION etl.mark_session(work uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    mark bigint := hashtextextended(work::text, 0) & ~65535::bigint;
 begin
-    if not pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0)) then
-        -- Nobody could find the session to end it.
-        raise exception using errcode = '55P03', message = 'another session holds the advisory lock by which Vitrina finds its own statements';
-    end if;
+    for attempt in 1..16 loop
+        if pg_try_advisory_xact_lock_shared(mark | floor(random() * 65536)::bigint) then
+            return;
+        end if;
+    end loop;
+    -- Nobody could find the session to end it.
+    raise exception using errcode = '55P03', message = 'another session holds the advisory locks by which Vitrina finds its own statements';
 end
 $$;
 
@@ -102,7 +107,7 @@ CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
     AS $$
     select jsonb_agg(
         c.walked || jsonb_build_object('found', (
-            select format_type(a.atttypid, a.atttypmod)
+            select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
             from pg_attribute a
             where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
         ))
@@ -110,7 +115,7 @@ CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
     from jsonb_array_elements(walk) with ordinality as c (walked, place)
 $$;
 
-COMMENT ON FUNCTION etl.note_walk(walk jsonb) IS 'The columns that a run walks by, each with the type that the catalog has for it now; null where it is no column of a table';
+COMMENT ON FUNCTION etl.note_walk(walk jsonb) IS 'The columns that a run walks by, each with the type and collation that the catalog has for it now; null where it is no column of a table';
 
 CREATE FUNCTION etl.read_horizon(beginning_run uuid, patience interval) RETURNS TABLE(clock timestamp with time zone, upper timestamp with time zone, checkpoint_key text, horizon timestamp with time zone, server text, this_server text, passed text[], passed_from timestamp with time zone[], unseen text[], unseen_from timestamp with time zone, due text[], due_noted text[], due_from timestamp with time zone)
     LANGUAGE plpgsql
@@ -229,14 +234,15 @@ begin
             'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
             coalesce(range.after::text, 'the beginning')));
     end if;
-    -- The page holds its tables by now. A column that was retyped since the run began has keys of another order, or other keys.
+    -- The page holds its tables by now. A column that was retyped or collated otherwise since the run began has keys of another
+    -- order, or other keys.
     if exists (
         select
         from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
-        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+        where (select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
+               from pg_attribute a where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
     ) then
-        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
+        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped, or its table replaced');
     end if;
 
     -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.
@@ -339,7 +345,7 @@ CREATE FUNCTION etl.sessions_of(work uuid) RETURNS SETOF integer
             FROM pg_locks l
            WHERE ((l.locktype = 'advisory'::text) AND (l.mode = 'ShareLock'::text) AND l.granted AND (l.objsubid = 1) AND (l.database = ( SELECT d.oid
                     FROM pg_database d
-                   WHERE (d.datname = current_database()))) AND ((((l.classid)::bigint << 32) | (l.objid)::bigint) = hashtextextended((sessions_of.work)::text, (0)::bigint)))))));
+                   WHERE (d.datname = current_database()))) AND (((((l.classid)::bigint << 32) | (l.objid)::bigint) >> 16) = (hashtextextended((sessions_of.work)::text, (0)::bigint) >> 16)))))));
 END;
 
 COMMENT ON FUNCTION etl.sessions_of(work uuid) IS 'The sessions of this account that work for a run, a report or a description, by their name or mark. Those of other accounts are left alone, whatever they call themselves';

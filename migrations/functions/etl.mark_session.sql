@@ -1,14 +1,20 @@
 -- A query can change the name of its session. It cannot let go of a lock that lasts as long as the transaction. The lock is
--- shared and only tried for: no account can make Vitrina wait by it, and what cannot be marked is not executed.
+-- shared and only tried for: no account can make Vitrina wait by it, and what cannot be marked is not executed. Every account
+-- sees which locks there are and can take them too, so a part of the key is random: who has seen one mark does not know the next.
 create or replace function etl.mark_session(work uuid) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
 as $$
+declare
+    mark bigint := hashtextextended(work::text, 0) & ~65535::bigint;
 begin
-    if not pg_try_advisory_xact_lock_shared(hashtextextended(work::text, 0)) then
-        -- Nobody could find the session to end it.
-        raise exception using errcode = '55P03', message = 'another session holds the advisory lock by which Vitrina finds its own statements';
-    end if;
+    for attempt in 1..16 loop
+        if pg_try_advisory_xact_lock_shared(mark | floor(random() * 65536)::bigint) then
+            return;
+        end if;
+    end loop;
+    -- Nobody could find the session to end it.
+    raise exception using errcode = '55P03', message = 'another session holds the advisory locks by which Vitrina finds its own statements';
 end
 $$;
 

@@ -6,7 +6,7 @@ create or replace function etl.note_walk(walk jsonb) returns jsonb
 as $$
     select jsonb_agg(
         c.walked || jsonb_build_object('found', (
-            select format_type(a.atttypid, a.atttypmod)
+            select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
             from pg_attribute a
             where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
         ))
@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function etl.note_walk is
-    'The columns that a run walks by, each with the type that the catalog has for it now; null where it is no column of a table';
+    'The columns that a run walks by, each with the type and collation that the catalog has for it now; null where it is no column of a table';

@@ -53,14 +53,15 @@ begin
             'the query returned a row that is not after :after_key, :after_id = %s: it would never come to an end',
             coalesce(range.after::text, 'the beginning')));
     end if;
-    -- The page holds its tables by now. A column that was retyped since the run began has keys of another order, or other keys.
+    -- The page holds its tables by now. A column that was retyped or collated otherwise since the run began has keys of another
+    -- order, or other keys.
     if exists (
         select
         from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
-        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+        where (select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
+               from pg_attribute a where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
     ) then
-        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
+        perform etl.refuse_batch('42804', 'a column that the run walks by was retyped, or its table replaced');
     end if;
 
     -- Counters. The row is locked only from here to the commit, so that ending a run never waits for a page.

@@ -171,7 +171,7 @@ impl From<sqlx::Error> for BatchError {
         let Some(server) = server else { return Self::Failed { class, message: error.to_string() } };
         let code = server.code().unwrap_or_default();
         match fault {
-            Fault::ReadOnly => return Self::ReadOnly(format!("{} (SQLSTATE {code})", server.message())),
+            Fault::ReadOnly => return Self::ReadOnly(format!("{} (SQLSTATE {code})", words(server))),
             Fault::Locked => return Self::Locked(explain(server, &code)),
             Fault::Interrupted => return Self::Interrupted(interrupted(&words(server), &code)),
             Fault::Away | Fault::OutOfMemory | Fault::Unstorable | Fault::Other => {}

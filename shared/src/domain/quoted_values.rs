@@ -142,11 +142,14 @@ fn next_value(words: &str, from: usize) -> Option<(usize, usize)> {
 
 /// The key of a row that a message of ours names before it quotes anything.
 fn key(words: &str) -> Option<(usize, usize)> {
-    let named = KEYED.iter().find_map(|(opening, closing)| {
-        let place = words.find(opening).filter(|place| !words[..*place].contains(['"', '\'', '[', '(', '{']))?;
-        Some((place + opening.len(), *closing))
-    });
-    let (begins, closing) = named.or_else(|| words.starts_with("row ").then_some(("row ".len(), ": ")))?;
+    // A message that begins with the row has its key there, whatever that contains.
+    let first = words.starts_with("row ").then_some(("row ".len(), ": "));
+    let (begins, closing) = first.or_else(|| {
+        KEYED.iter().find_map(|(opening, closing)| {
+            let place = words.find(opening).filter(|place| !words[..*place].contains(['"', '\'', '[', '(', '{']))?;
+            Some((place + opening.len(), *closing))
+        })
+    })?;
     let ends = words[begins..].rfind(closing).map_or(words.len(), |place| begins + place);
     Some((begins, ends))
 }
@@ -284,6 +287,7 @@ mod tests {
         expect(&[
             ("row 5, anna: column `mail` is no text", "row …: column `mail` is no text"),
             ("row a: b: column `mail` is no text", "row …: column `mail` is no text"),
+            ("row anna, the last one, 7: column `mail` is no text", "row …: column `mail` is no text"),
             (
                 "more rows were refused than max_rejects allows; the last one, 5: column `mail` is no text",
                 "more rows were refused than max_rejects allows; the last one, …: column `mail` is no text",

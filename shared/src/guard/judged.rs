@@ -80,6 +80,9 @@ async fn check(
     judged.unsteady.extend((!mentions.samplings.is_empty()).then(|| "tablesample".to_owned()));
     // PostgreSQL 14 and 15 mention the view in its own tree, which is gone.
     for relation in found.relations {
+        if relation.too_large {
+            return Err(Refusal::TooComplex.into());
+        }
         check_relation(&relation, author, schemas)?;
         if author == Author::User {
             judged.relations.insert(relation.written.clone());

@@ -93,8 +93,9 @@ pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> 
     sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
 }
 
-/// Ends the sessions of this account that execute one statement for longer than `limit`, however they call themselves: a query
-/// can go on after its time is up. Returns how many there were.
+/// Ends the sessions of the services that execute one statement for longer than `limit`: a query can go on after its time is up.
+/// One that changed its name is known by its mark. A session that waits for its client is left alone: rows that are sent to it
+/// may take their time. Returns how many there were.
 pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         r"
@@ -102,6 +103,11 @@ pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -
         from pg_stat_activity a
         where a.datname = current_database() and a.usename = session_user and a.pid <> pg_backend_pid()
           and a.state = 'active' and a.query_start < clock_timestamp() - $1::interval
+          and a.backend_type = 'client backend' and a.wait_event_type is distinct from 'Client'
+          and (a.application_name ~ '^vitrina-(worker|api)'
+               or a.pid in (
+                   select l.pid from pg_locks l
+                   where l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted and l.objsubid = 1))
         ",
     )
     .bind(interval(limit))

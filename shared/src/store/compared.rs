@@ -51,7 +51,7 @@ pub struct Totals {
     pub different: i64,
 }
 
-/// Makes the tables, which the end of the transaction removes.
+/// Makes the tables, which the end of the transaction removes. What is put down in them comes as fast as an index is read.
 pub async fn prepare(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::raw_sql(
         r#"
@@ -144,6 +144,7 @@ pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
 pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
     sqlx::raw_sql(
         r#"
+        set local statement_timeout = '10min';
         analyze pg_temp.vitrina_source;
         analyze pg_temp.vitrina_target;
         create temporary table vitrina_differing on commit drop as

@@ -12,7 +12,7 @@ mod retention;
 
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
 pub(crate) use begin::begin;
-pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
+pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, note_walk, open, set_total};
 pub(crate) use delivery::has_removed;
 pub use delivery::{is_delivered_to, part_from_emptied};
 pub(crate) use end::{end, fail, note_failure, pause};

@@ -65,12 +65,13 @@ pub struct UniqueIndex {
     pub deferred: bool,
 }
 
-/// Whether one unique index of the table `own` is about exactly the columns `$2`.
+/// Whether a unique index of the table `own` is about exactly the columns `$2`, and none of those waits until a transaction ends:
+/// `on conflict` looks at all of them, and takes none that waits.
 const HAS_UNIQUE_KEY: &str = r"
-    select
+    select bool_and(i.indimmediate)
     from pg_index i
     join own o on o.oid = i.indrelid and o.itself
-    where i.indisunique and i.indimmediate and i.indisvalid
+    where i.indisunique and i.indisvalid
       and i.indpred is null and i.indexprs is null
       -- An index of its own collation may take other values for equal than the column does.
       and not exists (
@@ -149,7 +150,7 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
         )
         select json_build_object(
             'columns', (select coalesce(json_agg(row_to_json(c)), '[]') from columns c),
-            'has_unique_key', exists ({HAS_UNIQUE_KEY}),
+            'has_unique_key', coalesce(({HAS_UNIQUE_KEY}), false),
             'is_writable', exists (
                 select from own o
                 where o.itself

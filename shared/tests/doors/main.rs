@@ -5,5 +5,6 @@ mod corpus;
 mod differential;
 mod functions;
 mod layers;
+mod marks;
 mod owners;
 mod scene;

@@ -1,21 +1,17 @@
 //! What the owner of a source schema can do with functions and types that an operator's query uses.
 
-use std::time::Duration;
-
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
-use uuid::Uuid;
 use vitrina_shared::{
     config::DatabaseConfig,
     database,
     guard::{self, GuardError, Refusal},
-    store::backends,
     testing::TestDatabase,
 };
 
 use crate::scene::{execute, make_outcome, scene, session};
 
 /// A stable function that calls a volatile one with this body: PostgreSQL looks only at the outer one.
-async fn meddler(db: &TestDatabase, body: &str) {
+pub async fn meddler(db: &TestDatabase, body: &str) {
     let functions = format!(
         "create function content.meddle_inside() returns text volatile language plpgsql as $$ {body} $$;
          create function content.meddle() returns text stable language plpgsql
@@ -24,7 +20,7 @@ async fn meddler(db: &TestDatabase, body: &str) {
     sqlx::raw_sql(AssertSqlSafe(functions)).execute(db.admin()).await.unwrap();
 }
 
-fn code(error: &sqlx::Error) -> String {
+pub fn code(error: &sqlx::Error) -> String {
     error.as_database_error().and_then(|error| error.code()).unwrap_or_default().into_owned()
 }
 
@@ -249,47 +245,6 @@ async fn a_page_is_put_down_only_in_tables_of_ones_own() {
     assert_eq!(code(&stage(&mut admin).await.unwrap_err()), "VT006");
     sqlx::raw_sql("drop table pg_temp.vitrina_page").execute(&mut *admin).await.unwrap();
     assert_eq!(code(&stage(&mut admin).await.unwrap_err()), "VT006", "one of the two");
-}
-
-/// A session that cannot be marked could not be found, and so not be ended.
-#[tokio::test]
-async fn nothing_is_executed_without_a_mark() {
-    let db = scene().await;
-    let work = Uuid::now_v7();
-    let mut other = db.admin().acquire().await.unwrap();
-    let taken = format!("select pg_advisory_lock(hashtextextended('{work}', 0))");
-    sqlx::raw_sql(AssertSqlSafe(taken)).execute(&mut *other).await.unwrap();
-    let mut conn = db.pool().acquire().await.unwrap();
-    let error = backends::begin(&mut conn, work, "begin").await.map(|_| ()).unwrap_err();
-    assert_eq!(code(&error), "55P03", "{error}");
-}
-
-/// A query can go on after its time is up, and call its session what it likes.
-#[tokio::test]
-async fn a_statement_whose_time_is_up_is_ended_from_outside() {
-    let db = scene().await;
-    make_outcome(&db).await;
-    let body = "begin
-        perform set_config('application_name', 'psql', false);
-        loop begin perform pg_sleep(60); exception when query_canceled then null; end; end loop;
-    end";
-    meddler(&db, body).await;
-    let pool = db.pool().clone();
-    let deaf = tokio::spawn(async move {
-        let mut conn = pool.acquire().await.unwrap();
-        execute(&mut conn, "select content.meddle() as meddled").await
-    });
-    let asleep =
-        "select exists (select from pg_stat_activity where application_name = 'psql' and wait_event = 'PgSleep'
-                                 and datname = current_database())";
-    while !sqlx::query_scalar::<_, bool>(asleep).fetch_one(db.admin()).await.unwrap() {
-        assert!(!deaf.is_finished(), "{:?}", deaf.await);
-        tokio::task::yield_now().await;
-    }
-    let mut conn = db.pool().acquire().await.unwrap();
-    assert_eq!(backends::terminate_overdue(&mut conn, Duration::from_secs(3600)).await.unwrap(), 0);
-    assert_eq!(backends::terminate_overdue(&mut conn, Duration::ZERO).await.unwrap(), 1);
-    assert!(deaf.await.unwrap().is_err());
 }
 
 /// Rows that pass through a worker are read without a statement of Vitrina's own around the query.

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 use vitrina_shared::{
     database::Fault,
     domain::{PipelineDraft, SourceColumn},
-    guard::{self, Describing, GuardError, ParameterTypes, QueryLimits},
+    guard::{self, Describing, GuardError, ParameterTypes, QueryLimits, Refusal},
     validation,
 };
 
@@ -145,4 +145,31 @@ async fn a_query_that_is_planned_for_ages_is_described_at_once() {
     let (_, described) = describing.describe(query, (None, None), &schemas()).await.unwrap();
     assert_eq!(described.columns[1].type_name, "tsquery");
     assert!(begun.elapsed().as_secs() < 5, "it was planned, which takes a minute: {:?}", begun.elapsed());
+}
+
+/// What the server stores of views in little is much to read.
+#[tokio::test]
+async fn views_that_are_too_large_to_be_read_are_refused() {
+    let db = cinema().await;
+    let columns: Vec<String> = (1..=800).map(|n| format!("c{n} int")).collect();
+    let views = "do $$
+        declare
+            columns text := (select string_agg(format('c%s + case when c%s > %1$s then 1 else 2 end as c%1$s', n, n % 7 + 1), ', ')
+                             from generate_series(1, 800) n);
+        begin
+            for view in 1..60 loop
+                execute format('create view content.wide_%s as select %s from content.wide where c1 > %1$s', view, columns);
+            end loop;
+            execute format('create view content.widest as select 1 as one from %s',
+                           (select string_agg(format('content.wide_%s', n), ', ') from generate_series(1, 60) n));
+        end $$";
+    let statements = format!(
+        "create table content.wide ({}); {views}; grant select on all tables in schema content to vitrina_query",
+        columns.join(", ")
+    );
+    sqlx::raw_sql(AssertSqlSafe(statements)).execute(db.admin()).await.unwrap();
+    let mut conn = db.pool().acquire().await.unwrap();
+    let refused = described(&mut conn, "select one from content.widest").await;
+    assert!(matches!(refused, Err(GuardError::Refused(Refusal::TooComplex))), "{refused:?}");
+    described(&mut conn, "select c1 from content.wide_7").await.unwrap();
 }

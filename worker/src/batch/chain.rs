@@ -92,7 +92,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             job.id = next_job;
             job.batch.batch += 1;
             job.batch.after = outcome.last.clone();
-            job.batch.attempt = 0;
+            (job.batch.attempt, job.batch.lost) = (0, 0);
         } else {
             drop(expected);
         }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::json;
 use vitrina_shared::{
-    domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunId, RunStatus, Status, Task, TaskKind},
+    domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunStatus, Task, TaskKind},
     guard::{Describing, SourceSchemas},
     validation,
 };
 
 use crate::{
     storm::{self, ACCEPTED, REFUSED, SEQUENCES, Source},
-    support::{World, draft, eventually},
+    support::{World, draft},
 };
 
 /// The pipeline of a source.
@@ -311,94 +311,6 @@ async fn a_number_that_was_taken_before_its_table_was_touched_is_waited_for() {
     world.succeeded(run).await;
     world.assert_same(&source.query(), "analytics.large").await;
     let _nobody_waits = tokio::time::timeout(Duration::from_secs(1), strangers.close()).await;
-}
-
-/// A column of keys that is retyped, and what its keys are then.
-const RETYPED: [&str; 3] = ["date", "timestamptz(0)", "timestamptz(1)"];
-const MANY: i64 = 2_000;
-const ITEMS_QUERY: &str = "select id, name, modified from content.item";
-
-/// A pipeline in the middle of its first run, of rows that are a fraction of a second apart.
-async fn in_the_middle() -> (World, PipelineId, RunId) {
-    let world = World::with_worker().await;
-    world
-        .sql(&format!(
-            "insert into content.item
-             select n, 'n', '2026-01-01 23:55:00+00'::timestamptz + ((n * 37) % {}) * interval '170 ms'
-             from generate_series(1, {MANY}) n",
-            MANY + 1
-        ))
-        .await;
-    let pipeline = world.pipeline(&draft("items", Mode::Incremental, ITEMS_QUERY, "analytics.item", 3)).await;
-    let run = world.run(pipeline).await;
-    eventually("some batches", || async { (world.find(run).await.batches > 5).then_some(()) }).await;
-    (world, pipeline, run)
-}
-
-async fn retype(world: &World, type_name: &str) {
-    world.sql(&format!("alter table content.item alter modified type {type_name}")).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_rested_while_its_key_was_retyped_fails_and_the_next_one_reads_everything() {
-    for type_name in RETYPED {
-        let (world, pipeline, run) = in_the_middle().await;
-        world.pause(pipeline).await.unwrap();
-        world.reaches(pipeline, Status::Paused).await;
-        assert!(world.number("select count(*) from analytics.item").await < MANY);
-        retype(&world, type_name).await;
-        assert_eq!(world.run(pipeline).await, run);
-        let ended = world.ended(run).await;
-        assert_eq!(ended.status, RunStatus::Failed);
-        let error = ended.error.unwrap();
-        assert!(error.contains("whose type was timestamp with time zone, bigint when it began and is"), "{error}");
-        world.succeeds(pipeline).await;
-        world.assert_same(ITEMS_QUERY, "analytics.item").await;
-        assert_eq!(world.succeeds(pipeline).await.checkpoint_from.map(|from| from.id.is_some()), Some(true));
-    }
-}
-
-/// The worker has looked at the source a moment ago, and does not look again for every run.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_checkpoint_of_a_key_that_was_retyped_since_is_not_gone_on_from() {
-    for type_name in RETYPED {
-        let (world, pipeline, run) = in_the_middle().await;
-        world.cancel(pipeline).await.unwrap();
-        assert_eq!(world.ended(run).await.status, RunStatus::Cancelled);
-        assert!(world.number("select count(*) from analytics.item").await < MANY);
-        retype(&world, type_name).await;
-        world.succeeds(pipeline).await;
-        world.assert_same(ITEMS_QUERY, "analytics.item").await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_is_retyped_between_two_batches_of_a_run_loses_nothing() {
-    for type_name in RETYPED {
-        let (world, pipeline, run) = in_the_middle().await;
-        retype(&world, type_name).await;
-        assert_eq!(world.ended(run).await.status, RunStatus::Failed);
-        world.succeeds(pipeline).await;
-        world.assert_same(ITEMS_QUERY, "analytics.item").await;
-    }
-}
-
-/// A table that is made anew has other numbers in the catalog, and the same keys.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_table_that_was_made_anew_with_the_same_types_is_gone_on_with() {
-    let world = World::with_worker().await;
-    world.items(1, 20).await;
-    let pipeline = world.pipeline(&draft("items", Mode::Incremental, ITEMS_QUERY, "analytics.item", 50)).await;
-    world.succeeds(pipeline).await;
-    world
-        .sql("alter table content.item rename to old; create table content.item (like content.old including all)")
-        .await;
-    world.items(15, 40).await;
-    let run = world.succeeds(pipeline).await;
-    assert!(run.checkpoint_from.is_some() && run.rows_read < 25, "it began at the first row: {run:?}");
-    assert_eq!(world.number("select count(*) from analytics.item").await, 40);
-    world.items(41, 50).await;
-    assert_eq!(world.succeeds(pipeline).await.rows_written, 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,6 +23,7 @@ mod removal;
 mod replay;
 mod reports;
 mod retention;
+mod retyped_keys;
 mod samples;
 mod storm;
 mod streams;

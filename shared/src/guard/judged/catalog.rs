@@ -213,16 +213,21 @@ pub(super) struct Relation {
     pub kind: String,
     /// Whether the role that executes queries may read it, or some of its columns.
     pub readable: bool,
+    /// Whether the views beside it are more than may be read.
+    pub too_large: bool,
     /// The tree of a view.
     pub view: Option<String>,
 }
 
 const RELATIONS: &str = r"
     select format('%I.%I', n.nspname, c.relname) as written, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
-           has_any_column_privilege($9, c.oid, 'select') as readable, w.ev_action::text as view
+           has_any_column_privilege($9, c.oid, 'select') as readable, stored.bytes > 2000000 as too_large,
+           case when stored.bytes <= 2000000 then w.ev_action::text end as view
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     left join pg_rewrite w on w.ev_class = c.oid and c.relkind = 'v' and w.ev_type = '1'
+    -- Their trees, as they are stored: some twenty times as much is sent and read.
+    cross join (select coalesce(sum(pg_column_size(v.ev_action)), 0) as bytes from pg_rewrite v where v.ev_class = any ($8::oid[])) as stored
     where c.oid = any ($8::oid[])
     order by 2, 3
 ";

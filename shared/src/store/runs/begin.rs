@@ -71,8 +71,8 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
                exists (
                    select
                    from jsonb_to_recordset(g.walks_by) as w (relation oid, number smallint, found text)
-                   where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-                          where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+                   where (select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
+                          from pg_attribute a where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
                ) as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
@@ -175,6 +175,18 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
     )
     .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes the columns that a run walks by anew: its table was replaced by another whose columns are the same.
+pub async fn note_walk(connection: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_run_ranges set walks_by = etl.note_walk($2) where run_id = $1",
+        id as RunId,
+        Json(walks_by) as Json<&Vec<WalkedColumn>>,
+    )
+    .execute(connection)
     .await?;
     Ok(())
 }
