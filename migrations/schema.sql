@@ -101,11 +101,8 @@ CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select jsonb_agg(
-        c.walked || jsonb_build_object('found', (
-            select format_type(a.atttypid, a.atttypmod)
-            from pg_attribute a
-            where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
-        ))
+        c.walked || jsonb_build_object(
+            'found', etl.type_of_column((c.walked ->> 'relation')::oid, (c.walked ->> 'number')::smallint))
         order by c.place)
     from jsonb_array_elements(walk) with ordinality as c (walked, place)
 $$;
@@ -233,8 +230,7 @@ begin
     if exists (
         select
         from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
-        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+        where etl.type_of_column(w.relation, w.number) is distinct from w.found
     ) then
         perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
     end if;
@@ -468,6 +464,17 @@ CREATE FUNCTION etl.this_server() RETURNS text
 $$;
 
 COMMENT ON FUNCTION etl.this_server() IS 'The server: its timeline and when it was started';
+
+CREATE FUNCTION etl.type_of_column(relation oid, number smallint) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select concat_ws(' collated by ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, '0'))
+    from pg_attribute a
+    where a.attrelid = relation and a.attnum = number
+$$;
+
+COMMENT ON FUNCTION etl.type_of_column(relation oid, number smallint) IS 'What the order of a column''s values depends on: its type, length or precision, and collation';
 
 CREATE FUNCTION etl_mart.compare(statement text, parameters text[]) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -746,6 +753,8 @@ declare
 begin
     begin
         execute statement into written using first, last;
+        -- What is checked at the end of a transaction is checked here: then nobody could say which row it was.
+        set constraints all immediate;
         return written;
     exception
         when data_exception or integrity_constraint_violation then
@@ -949,6 +958,7 @@ CREATE TABLE etl.etl_pipelines (
     options jsonb DEFAULT '{}'::jsonb NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     checkpoint_epoch bigint DEFAULT 0 NOT NULL,
+    has_removed_rows boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_pipelines_batch_size_check CHECK (((batch_size >= 1) AND (batch_size <= 1000000))),
@@ -968,6 +978,8 @@ COMMENT ON COLUMN etl.etl_pipelines.status IS 'Changed only by the lifecycle; se
 COMMENT ON COLUMN etl.etl_pipelines.version IS 'Grows with every change of the configuration, its tasks included; the API''s ETag';
 
 COMMENT ON COLUMN etl.etl_pipelines.checkpoint_epoch IS 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
+
+COMMENT ON COLUMN etl.etl_pipelines.has_removed_rows IS 'Whether runs or repairs removed rows of the target since the checkpoint was forgotten: it says nothing about those rows to another query';
 
 CREATE TABLE etl.etl_reports (
     id uuid NOT NULL,

@@ -5,11 +5,8 @@ create or replace function etl.note_walk(walk jsonb) returns jsonb
     set search_path = pg_catalog, pg_temp
 as $$
     select jsonb_agg(
-        c.walked || jsonb_build_object('found', (
-            select format_type(a.atttypid, a.atttypmod)
-            from pg_attribute a
-            where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
-        ))
+        c.walked || jsonb_build_object(
+            'found', etl.type_of_column((c.walked ->> 'relation')::oid, (c.walked ->> 'number')::smallint))
         order by c.place)
     from jsonb_array_elements(walk) with ordinality as c (walked, place)
 $$;

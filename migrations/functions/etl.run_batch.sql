@@ -57,8 +57,7 @@ begin
     if exists (
         select
         from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
-        where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-               where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+        where etl.type_of_column(w.relation, w.number) is distinct from w.found
     ) then
         perform etl.refuse_batch('42804', 'a column that the run walks by was retyped');
     end if;

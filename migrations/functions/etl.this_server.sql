@@ -10,4 +10,17 @@ $$;
 
 comment on function etl.this_server is 'The server: its timeline and when it was started';
 
-alter table etl.etl_rereads alter column server set default etl.this_server();
+-- Only where it is lacking: whoever works meanwhile would have to wait.
+do $$
+begin
+    if not exists (
+        select
+        from pg_catalog.pg_attrdef d
+        join pg_catalog.pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+        where d.adrelid = 'etl.etl_rereads'::regclass and a.attname = 'server'
+          and pg_catalog.pg_get_expr(d.adbin, d.adrelid) = 'etl.this_server()'
+    ) then
+        alter table etl.etl_rereads alter column server set default etl.this_server();
+    end if;
+end
+$$;

@@ -2,6 +2,8 @@
 
 pub mod functions;
 
+use std::time::Duration;
+
 use apalis_postgres::PostgresStorage;
 use sqlx::{
     AssertSqlSafe, Connection, PgConnection, PgPool,
@@ -24,6 +26,13 @@ const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 const HSTORE_ELSEWHERE: &str =
     "select format('%I', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
     where e.extname = 'hstore' and n.nspname <> 'apalis'";
+
+/// How often what services hold is tried for, and how long they have it to themselves in between.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Less than the server waits before it looks for deadlocks: it would end one of two, and that might be a service's.
+const PATIENCE: &str = "set local lock_timeout = '500ms'";
 
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +89,12 @@ fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
 }
 
+/// Whether a transaction waited too long for a lock, or was ended as one of a deadlock.
+fn is_in_use(error: &sqlx::Error) -> bool {
+    let Some(error) = error.as_database_error() else { return false };
+    matches!(error.code().as_deref(), Some("55P03" | "40P01"))
+}
+
 /// Applies our migrations, the queue's, our functions and the grants. Repeating it, or two processes at once, is harmless.
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
@@ -96,7 +111,23 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
 async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
     set_up_queue(db).await?;
+    let mut attempt = 1;
+    loop {
+        match apply_repeatable(db, source_schemas).await {
+            Err(MigrateError::Database(error)) if attempt < ATTEMPTS && is_in_use(&error) => {
+                tracing::info!(attempt, %error, "services hold what is to be changed: it is tried again");
+                attempt += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Functions and rights, in one transaction.
+async fn apply_repeatable(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     let mut tx = db.begin().await?;
+    sqlx::raw_sql(PATIENCE).execute(&mut *tx).await?;
     let found: i64 =
         sqlx::query_scalar("select coalesce(max(revision), 0) from etl.etl_functions").fetch_one(&mut *tx).await?;
     if found > functions::revision() {

@@ -166,9 +166,11 @@ async fn a_column_that_a_run_walks_by_is_noted_with_the_type_that_the_catalog_ha
                     jsonb_build_object('name', 'an expression'),
                     jsonb_build_object('relation', 'public.walked'::regclass::oid, 'number', 1))))
                     with ordinality as n (c, place)";
-    assert_eq!(text(&mut app, note).await, "character varying(7), none, integer");
+    assert_eq!(text(&mut app, note).await, "character varying(7) collated by 100, none, integer");
     run(db.admin(), "alter table public.walked alter name type text").await;
-    assert_eq!(text(&mut app, note).await, "text, none, integer");
+    assert_eq!(text(&mut app, note).await, "text collated by 100, none, integer");
+    run(db.admin(), r#"alter table public.walked alter name type text collate "C""#).await;
+    assert_eq!(text(&mut app, note).await, "text collated by 950, none, integer");
     assert_eq!(text(&mut app, "select etl.note_walk(null)").await, "null");
 }
 

@@ -93,6 +93,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             job.batch.batch += 1;
             job.batch.after = outcome.last.clone();
             job.batch.attempt = 0;
+            job.batch.lost = 0;
         } else {
             drop(expected);
         }

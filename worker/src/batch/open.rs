@@ -81,8 +81,9 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         start.target_id = Some(binding.target_id);
     }
     start.anew = anew;
-    let goes_on = run.mode == Mode::Incremental && run.checkpoint_from.is_some() && run.walks_by.is_some();
-    start.walks_by = (run.started_at.is_none() && (run.is_retyped || !goes_on)).then(|| plan.walks_by());
+    // Of the same types, and yet others: a table may have taken the place of another one.
+    let walks_by = plan.walks_by();
+    start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
     let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
     } else {

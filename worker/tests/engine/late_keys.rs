@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
     domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunId, RunStatus, Status, Task, TaskKind},
     guard::{Describing, SourceSchemas},
     validation,
@@ -11,7 +12,7 @@ use vitrina_shared::{
 
 use crate::{
     storm::{self, ACCEPTED, REFUSED, SEQUENCES, Source},
-    support::{World, draft, eventually},
+    support::{TESTER, World, draft, eventually},
 };
 
 /// The pipeline of a source.
@@ -381,6 +382,81 @@ async fn a_key_that_is_retyped_between_two_batches_of_a_run_loses_nothing() {
         world.succeeds(pipeline).await;
         world.assert_same(ITEMS_QUERY, "analytics.item").await;
     }
+}
+
+/// The order of its keys is another one, and their type is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_collation_is_changed_between_two_batches_of_a_run_loses_nothing() {
+    for mode in [Mode::Full, Mode::Incremental] {
+        let world = World::with_worker().await;
+        world
+            .sql(&format!(
+                r#"create table content.coded (code text collate "C" primary key, modified date not null);
+                   insert into content.coded
+                   select case when n % 2 = 0 then 'a' else 'B' end || to_char(n, 'fm00000'), '2026-01-01'
+                   from generate_series(1, {MANY}) n"#
+            ))
+            .await;
+        world.target("coded", "code text, modified date", &["code"]).await;
+        let query = "select code, modified from content.coded";
+        let mut coded = draft("coded", mode, query, "analytics.coded", 3);
+        if mode == Mode::Incremental {
+            coded.incremental_id_key = Some("code".to_owned());
+        }
+        let pipeline = world.pipeline(&coded).await;
+        let run = world.run(pipeline).await;
+        eventually("some batches", || async { (world.find(run).await.batches > 5).then_some(()) }).await;
+        world.sql(r#"alter table content.coded alter code type text collate "en-x-icu""#).await;
+        let ended = world.ended(run).await;
+        assert_eq!(ended.status, RunStatus::Failed, "{mode}");
+        assert!(ended.error.as_ref().unwrap().contains("when it began and is"), "{:?}", ended.error);
+        world.succeeds(pipeline).await;
+        world.assert_same(query, "analytics.coded").await;
+    }
+}
+
+/// Sources are built beside and renamed, in the middle of runs too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_over_a_table_that_took_the_place_of_its_own_with_the_same_types() {
+    let anew =
+        "create table content.anew (like content.item including all); insert into content.anew table content.item;
+                drop table content.item; alter table content.anew rename to item";
+    for rests in [false, true] {
+        let (world, pipeline, run) = in_the_middle().await;
+        if rests {
+            world.pause(pipeline).await.unwrap();
+            world.reaches(pipeline, Status::Paused).await;
+        }
+        world.sql(anew).await;
+        if rests {
+            assert_eq!(world.run(pipeline).await, run);
+        }
+        world.succeeded(run).await;
+        world.assert_same(ITEMS_QUERY, "analytics.item").await;
+    }
+
+    // A checkpoint of one table, and a query over another one.
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    let items = draft("items", Mode::Incremental, ITEMS_QUERY, "analytics.item", 3);
+    let pipeline = world.pipeline(&items).await;
+    world.succeeds(pipeline).await;
+    world.sql("create table content.other (like content.item including all)").await;
+    let mut other = items.clone();
+    other.source_query = Some("select id, name, modified from content.other".to_owned());
+    let version = world.show(pipeline).await.version;
+    configuration::change(world.db.pool(), pipeline, version, &other, OnCheckpoint::Keep, TESTER).await.unwrap();
+    world
+        .sql(&format!(
+            "insert into content.other
+             select n, 'other', '2026-02-01'::timestamptz + n * interval '1 s' from generate_series(101, {MANY}) n"
+        ))
+        .await;
+    let run = world.run(pipeline).await;
+    eventually("some batches", || async { (world.find(run).await.batches > 5).then_some(()) }).await;
+    world.sql("drop table content.item").await;
+    assert_eq!(world.succeeded(run).await.attempts, 0);
+    assert_eq!(world.number("select count(*) from analytics.item").await, 20 + MANY - 100);
 }
 
 /// A table that is made anew has other numbers in the catalog, and the same keys.

@@ -71,8 +71,7 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
                exists (
                    select
                    from jsonb_to_recordset(g.walks_by) as w (relation oid, number smallint, found text)
-                   where (select format_type(a.atttypid, a.atttypmod) from pg_attribute a
-                          where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
+                   where etl.type_of_column(w.relation, w.number) is distinct from w.found
                ) as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
@@ -119,7 +118,7 @@ pub struct Start {
     pub target_id: Option<String>,
     /// Why it begins at the first row, if it does.
     pub anew: Option<Anew>,
-    /// The columns that it walks by; none where they are those that its checkpoint is of.
+    /// The columns that it walks by; none where they are those that were noted, and as they were.
     pub walks_by: Option<Vec<WalkedColumn>>,
 }
 
@@ -173,6 +172,18 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
         start.target_id,
         start.anew.is_some(),
         start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes the columns that a run walks by, which are others than before and of the same types.
+pub(crate) async fn note_walk(tx: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_run_ranges set walks_by = etl.note_walk($2) where run_id = $1",
+        id as RunId,
+        Json(walks_by) as Json<&Vec<WalkedColumn>>,
     )
     .execute(tx)
     .await?;
