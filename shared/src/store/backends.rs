@@ -93,15 +93,29 @@ pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> 
     sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
 }
 
-/// Ends the sessions of this account that execute one statement for longer than `limit`, however they call themselves: a query
-/// can go on after its time is up. Returns how many there were.
+/// Ends the sessions of services that execute one statement for longer than `limit`, known by their name or their mark: a query can
+/// go on after its time is up, and call its session what it likes. Comparisons of indexes have an hour more
+/// (`store::compared`). Others of this account are not ours. Returns how many there were.
 pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -> sqlx::Result<i64> {
     sqlx::query_scalar(
         r"
         select count(*) filter (where pg_terminate_backend(a.pid))
         from pg_stat_activity a
         where a.datname = current_database() and a.usename = session_user and a.pid <> pg_backend_pid()
-          and a.state = 'active' and a.query_start < clock_timestamp() - $1::interval
+          and a.backend_type = 'client backend' and a.state = 'active'
+          and a.query_start < clock_timestamp() - $1::interval
+          and (a.application_name ~ '^vitrina-(worker|api)'
+               or exists (
+                   select
+                   from pg_locks l
+                   where l.pid = a.pid and l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted and l.objsubid = 1
+                     and l.database = (select d.oid from pg_database d where d.datname = current_database())))
+          and (a.query_start < clock_timestamp() - $1::interval - interval '1 hour'
+               or not exists (
+                   select
+                   from etl.etl_reports r
+                   cross join lateral etl.sessions_of(r.id) as own (pid)
+                   where r.kind = 'reconcile' and r.status in ('QUEUED', 'RUNNING') and own.pid = a.pid))
         ",
     )
     .bind(interval(limit))

@@ -277,11 +277,19 @@ async fn a_statement_whose_time_is_up_is_ended_from_outside() {
     let pool = db.pool().clone();
     let deaf = tokio::spawn(async move {
         let mut conn = pool.acquire().await.unwrap();
-        execute(&mut conn, "select content.meddle() as meddled").await
+        let mut tx = backends::begin(&mut conn, Uuid::now_v7(), "begin").await?;
+        execute(&mut tx, "select content.meddle() as meddled").await
+    });
+    // Somebody else's, of the same account.
+    let pool = db.pool().clone();
+    let other = tokio::spawn(async move {
+        let mut conn = pool.acquire().await.unwrap();
+        sqlx::raw_sql("set application_name = backup").execute(&mut *conn).await.unwrap();
+        sqlx::raw_sql("select pg_sleep(3600)").execute(&mut *conn).await
     });
     let asleep =
-        "select exists (select from pg_stat_activity where application_name = 'psql' and wait_event = 'PgSleep'
-                                 and datname = current_database())";
+        "select (select count(*) from pg_stat_activity where application_name in ('psql', 'backup') and wait_event = 'PgSleep'
+                                 and datname = current_database()) = 2";
     while !sqlx::query_scalar::<_, bool>(asleep).fetch_one(db.admin()).await.unwrap() {
         assert!(!deaf.is_finished(), "{:?}", deaf.await);
         tokio::task::yield_now().await;
@@ -290,6 +298,10 @@ async fn a_statement_whose_time_is_up_is_ended_from_outside() {
     assert_eq!(backends::terminate_overdue(&mut conn, Duration::from_secs(3600)).await.unwrap(), 0);
     assert_eq!(backends::terminate_overdue(&mut conn, Duration::ZERO).await.unwrap(), 1);
     assert!(deaf.await.unwrap().is_err());
+    let ended = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                 where application_name = 'backup' and datname = current_database()";
+    assert_eq!(sqlx::query_scalar::<_, i64>(ended).fetch_one(db.admin()).await.unwrap(), 1, "it was left alone");
+    assert!(other.await.unwrap().is_err());
 }
 
 /// Rows that pass through a worker are read without a statement of Vitrina's own around the query.

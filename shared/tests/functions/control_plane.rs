@@ -171,6 +171,8 @@ async fn a_column_that_a_run_walks_by_is_noted_with_the_type_that_the_catalog_ha
     assert_eq!(text(&mut app, note).await, "text collated by 100, none, integer");
     run(db.admin(), r#"alter table public.walked alter name type text collate "C""#).await;
     assert_eq!(text(&mut app, note).await, "text collated by 950, none, integer");
+    let alone = "select etl.type_of_column('public.walked'::regclass, 1::smallint)";
+    assert_eq!(text(&mut app, alone).await, "integer");
     assert_eq!(text(&mut app, "select etl.note_walk(null)").await, "null");
 }
 
