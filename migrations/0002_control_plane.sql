@@ -35,6 +35,7 @@ create table etl.etl_pipelines (
     options            jsonb       not null default '{}',
     version            bigint      not null default 1,
     checkpoint_epoch   bigint      not null default 0,
+    has_removed_rows   boolean     not null default false,
     created_at         timestamptz not null default now(),
     updated_at         timestamptz not null default now(),
 
@@ -57,6 +58,7 @@ comment on table etl.etl_pipelines is 'What should run: a query, a target and ho
 comment on column etl.etl_pipelines.status is 'Changed only by the lifecycle; setting RUN_REQUESTED by hand is picked up by recovery';
 comment on column etl.etl_pipelines.version is 'Grows with every change of the configuration, its tasks included; the API''s ETag';
 comment on column etl.etl_pipelines.checkpoint_epoch is 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
+comment on column etl.etl_pipelines.has_removed_rows is 'Whether runs or repairs removed rows of the target since the checkpoint was forgotten: it says nothing about those rows to another query';
 
 create table etl.etl_pipeline_tasks (
     pipeline_id  uuid    not null,

@@ -475,6 +475,17 @@ $$;
 
 COMMENT ON FUNCTION etl.this_server() IS 'The server: its timeline and when it was started';
 
+CREATE FUNCTION etl.type_of_column(relation oid, number smallint) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select concat_ws(' collated by ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, '0'))
+    from pg_attribute a
+    where a.attrelid = relation and a.attnum = number
+$$;
+
+COMMENT ON FUNCTION etl.type_of_column(relation oid, number smallint) IS 'What the order of a column''s values depends on: its type, length or precision, and collation';
+
 CREATE FUNCTION etl_mart.compare(statement text, parameters text[]) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -752,6 +763,8 @@ declare
 begin
     begin
         execute statement into written using first, last;
+        -- What is checked at the end of a transaction is checked here: then nobody could say which row it was.
+        set constraints all immediate;
         return written;
     exception
         when data_exception or integrity_constraint_violation then
@@ -955,6 +968,7 @@ CREATE TABLE etl.etl_pipelines (
     options jsonb DEFAULT '{}'::jsonb NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     checkpoint_epoch bigint DEFAULT 0 NOT NULL,
+    has_removed_rows boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_pipelines_batch_size_check CHECK (((batch_size >= 1) AND (batch_size <= 1000000))),
@@ -974,6 +988,8 @@ COMMENT ON COLUMN etl.etl_pipelines.status IS 'Changed only by the lifecycle; se
 COMMENT ON COLUMN etl.etl_pipelines.version IS 'Grows with every change of the configuration, its tasks included; the API''s ETag';
 
 COMMENT ON COLUMN etl.etl_pipelines.checkpoint_epoch IS 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
+
+COMMENT ON COLUMN etl.etl_pipelines.has_removed_rows IS 'Whether runs or repairs removed rows of the target since the checkpoint was forgotten: it says nothing about those rows to another query';
 
 CREATE TABLE etl.etl_reports (
     id uuid NOT NULL,

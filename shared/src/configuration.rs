@@ -14,7 +14,7 @@ pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, allow_target, 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},
     lifecycle::{self, Cause, LifecycleError},
-    store::{self, pipelines, runs, state},
+    store::{self, pipelines, state},
 };
 
 /// What a change does with the checkpoint.
@@ -28,7 +28,7 @@ pub enum OnCheckpoint {
 
 /// Why a change made a pipeline forget its checkpoint.
 const NARROWED: &str =
-    "checkpoint forgotten: the query changed after a run by it had removed rows, the next run reads everything";
+    "checkpoint forgotten: the query changed after rows were removed by it, the next run reads everything";
 const OUTDATED: &str = "checkpoint forgotten: the key columns or the target changed, the next run reads everything";
 
 /// Why the configuration was not changed.
@@ -108,8 +108,8 @@ pub async fn change(
         lifecycle::pause(&mut tx, &changed, "disabled", cause).await?;
     }
     let outdated = checkpoint == OnCheckpoint::Forget || !current.draft.shares_checkpoint(draft);
-    // What a run has removed because the old query did not return it is behind the checkpoint for the new one.
-    let narrowed = !current.draft.reads_alike(draft) && runs::has_removed(&mut tx, id).await?;
+    // What was removed because the old query did not return it is behind the checkpoint for the new one.
+    let narrowed = !current.draft.reads_alike(draft) && pipelines::has_removed_rows(&mut tx, id).await?;
     let reason = if outdated { OUTDATED } else { NARROWED };
     let outdated = outdated || narrowed;
     if outdated && state::find(&mut tx, id).await?.is_some() {

@@ -147,6 +147,34 @@ impl BatchError {
     }
 }
 
+/// What to do where a row has a unique value of another one and rows are not removed to be written anew.
+pub const KEEPS_ROWS: &str = "Rows that exchange such values are not removed and written anew here, since that would lose what the \
+    query does not fill, or what other tables refer to: declare the constraint `deferrable initially deferred`, or move the \
+    value out of the way yourself";
+
+/// The same for a run, whose rows the server has refused.
+pub fn while_rows_are_kept(error: sqlx::Error) -> BatchError {
+    let is_taken = error.as_database_error().is_some_and(DatabaseError::is_unique_violation);
+    explained(error.into(), is_taken, |message| format!("{message}. {KEEPS_ROWS}"))
+}
+
+/// What a constraint says that is checked when the transaction ends.
+pub fn at_commit(error: sqlx::Error) -> BatchError {
+    let is_row = is_row_error(&error);
+    explained(error.into(), is_row, |message| {
+        format!(
+            "a constraint of the mart that is checked at the end of a transaction refuses its rows, and none was written: {message}"
+        )
+    })
+}
+
+fn explained(error: BatchError, applies: bool, explain: impl Fn(String) -> String) -> BatchError {
+    match error {
+        BatchError::Failed { class, message } if applies => BatchError::Failed { class, message: explain(message) },
+        error => error,
+    }
+}
+
 /// Why a batch fails whose rejected rows take too much. `what` begins the sentence: who refuses them.
 pub fn too_much_rejected(what: &str) -> String {
     let most = MOST_REJECTED_BYTES >> 20;

@@ -51,6 +51,8 @@ const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
 
 /// How long a worker may take to give its jobs back.
 const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
+/// A worker that has lived that long does not start anew because of what was wrong before.
+const WELL: Duration = Duration::from_secs(60);
 
 /// A worker, ready to run.
 pub struct Worker {
@@ -108,10 +110,12 @@ impl Worker {
         let mut failures = 0_u32;
         while !self.stop.is_cancelled() {
             let name = unique_name(self.config.name.as_deref());
+            let born = Instant::now();
             match self.run_as(&name).await {
                 Ok(()) => failures = 0,
                 Err(error) => {
-                    failures += 1;
+                    // Whoever lived long was well: this is not one failure more.
+                    failures = if born.elapsed() > WELL { 1 } else { failures + 1 };
                     tracing::warn!(worker = name, error = %error, failures, "the worker starts anew");
                     let pause = Duration::from_millis(100).saturating_mul(1 << failures.min(6));
                     tokio::select! {

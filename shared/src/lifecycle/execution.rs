@@ -128,7 +128,12 @@ pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) ->
             change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
             Ok(Step::GoesOn)
         }
-        Status::Running => Ok(Step::GoesOn),
+        Status::Running => {
+            if let Some(walks_by) = &start.walks_by {
+                runs::note_walk(tx, run.id, walks_by).await?;
+            }
+            Ok(Step::GoesOn)
+        }
         Status::PauseRequested => rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await,
         Status::Idle | Status::Paused | Status::Failed => Ok(Step::Dropped),
     }

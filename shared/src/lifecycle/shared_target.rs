@@ -22,28 +22,29 @@ pub async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) ->
     }
 }
 
-/// Locks the pipeline's row, after rows were removed from its target, and forgets the checkpoints of the pipelines that write
-/// other rows there: they say that those rows are there. Such pipelines are disabled, or share the target unseen.
+/// Notes that a pipeline removed rows of its target, locks its row, and forgets the checkpoints of the pipelines that write other
+/// rows there: they say that those rows are there. Such pipelines are disabled, or share the target unseen.
 pub async fn forget_others(
     tx: &mut PgConnection,
     pipeline: PipelineId,
     target: &str,
     cause: Cause<'_>,
 ) -> Result<(), LifecycleError> {
-    let others = pipelines::lock_sharing(tx, pipeline, target).await?;
+    let others = pipelines::note_removal(tx, pipeline, target).await?;
     if others.is_empty() {
         return Ok(());
     }
     let Some(pipeline) = pipelines::find(tx, &pipeline.into()).await? else { return Ok(()) };
     for other in others {
         let Some(other) = pipelines::find(tx, &other.into()).await? else { continue };
-        if other.draft.reads_alike(&pipeline.draft) || state::find(tx, other.id).await?.is_none() {
+        if other.draft.reads_alike(&pipeline.draft) {
             continue;
         }
-        if other.status == Status::Idle {
+        let has_checkpoint = state::find(tx, other.id).await?.is_some();
+        if has_checkpoint && other.status == Status::Idle {
             forget_checkpoint(tx, &other, REMOVED, cause).await?;
         } else {
-            // Its status says something else that must not be forgotten.
+            // Its status says something else that must not be forgotten, or a run that rests would leave a checkpoint.
             state::forget(tx, other.id).await?;
             horizon::forget(tx, other.id).await?;
         }

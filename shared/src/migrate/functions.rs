@@ -3,7 +3,7 @@
 //! `etl.etl_functions` says of each file what was applied and what the server made of it. A file that has changed is applied,
 //! and so is one whose function somebody has changed since; what a file made that is gone is dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -85,7 +85,12 @@ const PRESENT: &str = r"
                concat_ws(
                    E'\n', pg_get_functiondef(p.oid), case when p.proowner <> n.nspowner then p.proowner::regrole::text end,
                    (select string_agg(concat_ws(' ', pg_get_triggerdef(t.oid), t.tgenabled), E'\n' order by t.tgname)
-                    from pg_trigger t where t.tgfoid = p.oid)
+                    from pg_trigger t where t.tgfoid = p.oid),
+                   (select string_agg(format('default of %s.%I', a.attrelid::regclass, a.attname), E'\n' order by a.attrelid, a.attnum)
+                    from pg_depend d
+                    join pg_attrdef f on d.classid = 'pg_attrdef'::regclass and f.oid = d.objid
+                    join pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
+                    where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)
                ) as definition,
                concat_ws(
                    '; ',
@@ -115,6 +120,38 @@ const PRESENT: &str = r"
         from present p
         group by p.name
     )
+";
+
+/// What would go with `$1` or keeps it from being dropped, each after what depends on it: views and functions with a body that
+/// the server has parsed. Only what files have made; what is somebody else's stays in the way.
+const DEPENDENT: &str = r"
+    with recursive ours as (
+        select 'pg_proc'::regclass::oid as class, p.oid as id, null::oid as row_type, format('%s.%s', n.nspname, p.proname) as name
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query')
+        union all
+        select 'pg_class'::regclass, c.oid, c.reltype, format('%s.%s', n.nspname, c.relname)
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
+    ),
+    hit (class, id, row_type, name, depth) as (
+        select o.class, o.id, o.row_type, o.name, 0 from ours o where o.name = $1
+        union
+        select o.class, o.id, o.row_type, o.name, h.depth + 1
+        from hit h
+        join pg_depend d on d.refclassid = h.class and d.refobjid = h.id
+                         or d.refclassid = 'pg_type'::regclass and d.refobjid = h.row_type
+        left join pg_rewrite w on d.classid = 'pg_rewrite'::regclass and w.oid = d.objid
+        join ours o on o.class = d.classid and o.id = d.objid or o.class = 'pg_class'::regclass and o.id = w.ev_class
+        where o.name <> h.name
+    )
+    select h.name
+    from hit h
+    where h.name <> $1 and h.name in (select f.name from etl.etl_functions f)
+    group by h.name
+    order by max(h.depth) desc
 ";
 
 /// How the functions of a database stand beside what was applied.
@@ -151,19 +188,27 @@ pub async fn apply(
     let mut tx = connection.begin().await?;
     sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
     let found = applied(&mut tx).await?;
+    let mut dropped = BTreeSet::new();
     for gone in found.keys().filter(|name| files.iter().all(|file| file.name != **name)) {
-        remove(&mut tx, gone).await?;
+        dropped.extend(remove(&mut tx, gone).await?);
         sqlx::query("delete from etl.etl_functions where name = $1").bind(gone).execute(&mut *tx).await?;
     }
-    let stays = |file: &&FunctionFile| {
+    let stays = |file: &FunctionFile| {
         found.get(file.name).is_some_and(|applied| applied.is_intact && applied.checksum == checksum(file.text))
     };
-    let due: Vec<_> = files.iter().filter(|file| !stays(file)).collect();
-    if !due.is_empty() {
-        sqlx::raw_sql(LEND).execute(&mut *tx).await?;
-        for file in &due {
-            apply_file(&mut tx, file, revision).await?;
+    let mut due = Vec::new();
+    for file in files {
+        // What was dropped with another one comes after it.
+        if stays(file) && !dropped.contains(file.name) {
+            continue;
         }
+        if due.is_empty() {
+            sqlx::raw_sql(LEND).execute(&mut *tx).await?;
+        }
+        dropped.extend(apply_file(&mut tx, file, revision).await?);
+        due.push(file.name);
+    }
+    if !due.is_empty() {
         sqlx::raw_sql(TAKE_BACK).execute(&mut *tx).await?;
     }
     sqlx::query("update etl.etl_functions set revision = $1 where revision < $1")
@@ -171,12 +216,13 @@ pub async fn apply(
         .execute(&mut *tx)
         .await?;
     tx.commit().await?;
-    Ok(due.iter().map(|file| file.name).collect())
+    Ok(due)
 }
 
 /// Replaces what a file has made before. Where the server does not replace it, because its arguments or columns are others now,
-/// it is dropped and made anew.
-async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -> sqlx::Result<()> {
+/// it is dropped and made anew. Returns what had to be dropped with it.
+async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -> sqlx::Result<Vec<String>> {
+    let mut dropped = Vec::new();
     let mut attempt = tx.begin().await?;
     let replaced = match sqlx::raw_sql(file.text).execute(&mut *attempt).await {
         Ok(_) => is_single(&mut attempt, file.name).await?,
@@ -187,7 +233,7 @@ async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -
         attempt.commit().await?;
     } else {
         attempt.rollback().await?;
-        remove(tx, file.name).await?;
+        dropped = remove(tx, file.name).await?;
         sqlx::raw_sql(file.text).execute(&mut *tx).await?;
     }
     let note = format!(
@@ -200,7 +246,7 @@ async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -
     let noted =
         sqlx::query(AssertSqlSafe(note)).bind(file.name).bind(checksum(file.text)).bind(revision).execute(tx).await?;
     if noted.rows_affected() == 1 {
-        Ok(())
+        Ok(dropped)
     } else {
         Err(sqlx::Error::Protocol(format!("migrations/functions/{0}.sql does not make {0}", file.name)))
     }
@@ -229,15 +275,19 @@ async fn is_single(tx: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
     sqlx::query_scalar(AssertSqlSafe(question)).bind(name).fetch_one(tx).await
 }
 
-/// Drops what has this name, with its triggers, and the defaults that call it.
-async fn remove(tx: &mut PgConnection, name: &str) -> sqlx::Result<()> {
+/// Drops what has this name, with its triggers, the defaults that call it, and what files have made that depends on it. Returns
+/// the names of the last.
+async fn remove(tx: &mut PgConnection, name: &str) -> sqlx::Result<Vec<String>> {
+    let dependent: Vec<String> = sqlx::query_scalar(DEPENDENT).bind(name).fetch_all(&mut *tx).await?;
     let question = format!("{PRESENT} select removal from named where name = $1");
-    let removal: Option<String> =
-        sqlx::query_scalar(AssertSqlSafe(question)).bind(name).fetch_optional(&mut *tx).await?;
-    if let Some(removal) = removal {
-        sqlx::raw_sql(AssertSqlSafe(removal)).execute(tx).await?;
+    for name in dependent.iter().map(String::as_str).chain([name]) {
+        let removal: Option<String> =
+            sqlx::query_scalar(AssertSqlSafe(question.clone())).bind(name).fetch_optional(&mut *tx).await?;
+        if let Some(removal) = removal {
+            sqlx::raw_sql(AssertSqlSafe(removal)).execute(&mut *tx).await?;
+        }
     }
-    Ok(())
+    Ok(dependent)
 }
 
 /// Compares the functions with what was applied.

@@ -107,7 +107,8 @@ pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -
           and (a.application_name ~ '^vitrina-(worker|api)'
                or a.pid in (
                    select l.pid from pg_locks l
-                   where l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted and l.objsubid = 1))
+                   where l.locktype = 'advisory' and l.mode = 'ShareLock' and l.granted and l.objsubid = 1
+                     and l.database = (select d.oid from pg_database d where d.datname = current_database())))
         ",
     )
     .bind(interval(limit))

@@ -186,22 +186,37 @@ pub async fn sharing(connection: &mut PgConnection, target: &str) -> sqlx::Resul
     Ok(found)
 }
 
-/// Locks the row of a pipeline, and those of all others that [`sharing`] finds. Returns the others.
-pub async fn lock_sharing(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Vec<PipelineId>> {
+/// Notes that rows of a target were removed: on the pipeline that did, and on all others that [`sharing`] finds. Their rows stay
+/// locked. Returns the others.
+pub async fn note_removal(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Vec<PipelineId>> {
     let statement = format!(
-        "with {OVERLAPPING}
-         select p.id
-         from etl.etl_pipelines p
-         where p.id = $2
-            or coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
-                         order by t.order_index desc limit 1), p.target_table) in (select target from overlapping)
-         order by p.id
-         for no key update of p"
+        "with {OVERLAPPING},
+         locked as materialized (
+             select p.id
+             from etl.etl_pipelines p
+             where p.id = $2
+                or coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
+                             order by t.order_index desc limit 1), p.target_table) in (select target from overlapping)
+             order by p.id
+             for no key update of p
+         ),
+         noted as (
+             update etl.etl_pipelines p set has_removed_rows = true
+             from locked l where p.id = l.id and not p.has_removed_rows
+         )
+         select id from locked"
     );
     let mut found: Vec<PipelineId> =
         sqlx::query_scalar(AssertSqlSafe(statement)).bind(target).bind(pipeline).fetch_all(tx).await?;
     found.retain(|found| *found != pipeline);
     Ok(found)
+}
+
+/// Whether rows of a pipeline's target were removed since its checkpoint was forgotten last.
+pub(crate) async fn has_removed_rows(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!("select has_removed_rows from etl.etl_pipelines where id = $1", pipeline as PipelineId)
+        .fetch_one(connection)
+        .await
 }
 
 /// Reads the pipelines that write this target in the end.

@@ -11,9 +11,8 @@ mod request;
 mod retention;
 
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
-pub(crate) use begin::begin;
-pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, note_walk, open, set_total};
-pub(crate) use delivery::has_removed;
+pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
+pub(crate) use begin::{begin, note_walk};
 pub use delivery::{is_delivered_to, part_from_emptied};
 pub(crate) use end::{end, fail, note_failure, pause};
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};

@@ -42,14 +42,14 @@ pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::
     }))
 }
 
-/// Forgets a pipeline's checkpoint. Runs that were requested before move it no more.
+/// Forgets a pipeline's checkpoint. Runs that were requested before move it no more, and what they removed is read again.
 pub async fn forget(tx: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
         with forgotten as (
             delete from etl.etl_state where pipeline_id = $1
         )
-        update etl.etl_pipelines set checkpoint_epoch = checkpoint_epoch + 1 where id = $1
+        update etl.etl_pipelines set checkpoint_epoch = checkpoint_epoch + 1, has_removed_rows = false where id = $1
         "#,
         pipeline as PipelineId,
     )

@@ -20,6 +20,8 @@ pub struct MartTable {
     pub deferred_trigger: Option<String>,
     /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
     pub inherits: bool,
+    /// Whether a foreign key of a table refers to its rows.
+    is_referenced: bool,
     /// Every unique index and exclusion constraint that a row with a key of its own can violate, those of single partitions
     /// included.
     unique: Vec<UniqueIndex>,
@@ -30,6 +32,13 @@ impl MartTable {
     pub fn other_unique(&self, written: &[&str]) -> Vec<UniqueIndex> {
         let is_written = |index: &&UniqueIndex| index.columns.iter().any(|name| written.contains(&name.as_str()));
         self.unique.iter().filter(is_written).cloned().collect()
+    }
+
+    /// Whether a row can be removed and written anew without a loss: nothing refers to it, and all of it is written or computed.
+    /// A number that the table has given it would be another one afterwards.
+    pub fn can_rewrite_rows(&self, written: &[&str]) -> bool {
+        let is_filled = |own: &TargetColumn| own.computed || written.contains(&own.name.as_str());
+        !self.is_referenced && self.columns.iter().all(is_filled)
     }
 }
 
@@ -50,8 +59,10 @@ pub struct TargetColumn {
     pub deterministic: bool,
     /// Whether it refuses NULL and has nothing to put there by itself.
     pub required: bool,
-    /// Whether it is computed and cannot be written.
+    /// Whether it cannot be written: it is computed, or numbered by the table.
     pub generated: bool,
+    /// Whether it is computed from the other columns.
+    pub computed: bool,
 }
 
 /// A unique index, or an exclusion constraint.
@@ -141,7 +152,7 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
             select a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type_name, a.atttypid::bigint as type_oid,
                    l.plain as plain_type, l.identity, l.deterministic,
                    a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
-                   a.attgenerated <> '' or a.attidentity = 'a' as generated
+                   a.attgenerated <> '' or a.attidentity = 'a' as generated, a.attgenerated <> '' as computed
             from own o
             join pg_attribute a on a.attrelid = o.oid
             join leaf l on l.place = a.attnum
@@ -160,6 +171,7 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
             'deferred_trigger', (
                 select min(t.tgname::text) from own o join pg_trigger t on t.tgrelid = o.oid where t.tgdeferrable and not t.tgisinternal
             ),
+            'is_referenced', exists (select from own o join pg_constraint k on k.confrelid = o.oid where k.contype = 'f'),
             'unlogged', exists (select from own where relpersistence <> 'p'),
             'inherits', exists (select from own where not itself and not relispartition)
                 or exists (select from own o join pg_inherits i on i.inhrelid = o.oid where o.itself and not o.relispartition),

@@ -51,8 +51,8 @@ fn table_problem(table: &MartTable, target: &str, key: &[String], well_written: 
     }
     if well_written && !table.has_unique_key {
         let message = format!(
-            "`{target}` has no unique index or primary key on exactly ({}), which an upsert needs; one that is deferrable is \
-             none, and stands in the way of others",
+            "`{target}` has no unique index or primary key on exactly ({}), which an upsert needs; a deferrable one does not count, \
+             and is in the way of another one",
             key.join(", ")
         );
         return Some(Problem::new("key", message));

@@ -1,5 +1,7 @@
 //! Functions are applied by the checksums of their files, and again where somebody has changed one.
 
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, PgConnection};
 use vitrina_shared::{
     migrate::{
@@ -124,6 +126,17 @@ async fn a_function_that_somebody_has_changed_is_found_and_applied_again() {
             "create or replace view etl.other_transactions as select 1 as pid, now() as xact_start, true as has_written",
             "etl.other_transactions",
         ),
+        (
+            "create or replace view etl.other_sessions as
+             select 1 as pid, now() as xact_start, true as has_written, false as is_hidden, 1 as more",
+            "etl.other_sessions",
+        ),
+        ("alter table etl.etl_rereads alter column server drop default", "etl.this_server"),
+        (
+            "create or replace trigger etl_runs_sum_up after update of status on etl.etl_runs
+             for each row execute function etl.sum_up_run()",
+            "etl.sum_up_run",
+        ),
     ];
     for (change, name) in changes {
         let db = TestDatabase::create().await;
@@ -139,6 +152,67 @@ async fn a_function_that_somebody_has_changed_is_found_and_applied_again() {
         let reference = TestDatabase::create().await;
         crate::assert_same(&crate::fingerprint(db.admin()).await, &crate::fingerprint(reference.admin()).await);
     }
+}
+
+/// A later version may change the columns of a view.
+#[tokio::test]
+async fn what_depends_on_a_view_with_other_columns_is_made_anew_with_it() {
+    let db = TestDatabase::create().await;
+    let mut connection = db.admin().acquire().await.unwrap();
+    let other = "create or replace view etl.other_sessions as
+        select now() as xact_start, 1 as pid, true as has_written, false as is_hidden";
+    let applied = apply(&mut connection, &with_text("etl.other_sessions", other), revision() + 1).await.unwrap();
+    assert_eq!(applied, ["etl.other_sessions", "etl.other_transactions"]);
+    assert_eq!(scalar::<i32>(&mut connection, "select pid from etl.other_transactions").await, 1);
+    let whole = Examination { intact: FUNCTIONS.len(), ..Examination::default() };
+    assert_eq!(examine(&mut connection).await.unwrap(), whole);
+}
+
+/// A service has begun a transaction that changes runs and what is to be read again.
+async fn service(db: &TestDatabase) -> sqlx::Transaction<'static, sqlx::Postgres> {
+    let mut tx = db.pool().begin().await.unwrap();
+    let changes =
+        "update etl.etl_runs set batches = 1; delete from etl.etl_rereads; update etl.etl_reports set error = error;
+                   insert into etl.etl_transitions (pipeline) select '' where false";
+    sqlx::raw_sql(changes).execute(&mut *tx).await.unwrap();
+    tx
+}
+
+#[tokio::test]
+async fn functions_are_applied_while_services_work() {
+    let db = TestDatabase::create().await;
+    sqlx::raw_sql("update etl.etl_functions set checksum = ''").execute(db.admin()).await.unwrap();
+    let mut service = service(&db).await;
+    let migrated = tokio::time::timeout(Duration::from_secs(30), migrate::migrate(db.admin(), &schemas())).await;
+    migrated.expect("the migration waits for a service").unwrap();
+    sqlx::raw_sql("update etl.etl_runs set batches = 2").execute(&mut *service).await.unwrap();
+    service.commit().await.unwrap();
+}
+
+/// Neither waits long for the other one, and none is ended.
+#[tokio::test]
+async fn a_migration_steps_back_from_what_services_hold_and_tries_again() {
+    let db = TestDatabase::create().await;
+    sqlx::raw_sql("drop trigger etl_runs_sum_up on etl.etl_runs").execute(db.admin()).await.unwrap();
+    let mut service = service(&db).await;
+    let migrating = tokio::spawn({
+        let db = db.admin().clone();
+        async move { migrate::migrate(&db, &schemas()).await }
+    });
+    let waiting =
+        "select exists (select from pg_locks l where not l.granted and l.relation = 'etl.etl_runs'::regclass)";
+    for expected in [true, false, true] {
+        let mut watching = db.admin().acquire().await.unwrap();
+        while scalar::<bool>(&mut watching, waiting).await != expected {
+            assert!(!migrating.is_finished(), "{:?}", migrating.await);
+            tokio::task::yield_now().await;
+        }
+    }
+    sqlx::raw_sql("update etl.etl_runs set batches = 2").execute(&mut *service).await.unwrap();
+    service.commit().await.unwrap();
+    migrating.await.unwrap().unwrap();
+    let mut connection = db.admin().acquire().await.unwrap();
+    assert_eq!(examine(&mut connection).await.unwrap().changed, Vec::<String>::new());
 }
 
 #[tokio::test]

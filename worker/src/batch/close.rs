@@ -18,7 +18,12 @@ use super::{
     plan::Plan,
     pushdown::{Completion, Page},
 };
-use crate::{environment::Environment, error::BatchError, session::Session, sink::elasticsearch::IndexSink};
+use crate::{
+    environment::Environment,
+    error::{BatchError, at_commit, while_rows_are_kept},
+    session::Session,
+    sink::elasticsearch::IndexSink,
+};
 
 /// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
 pub(super) async fn close(
@@ -64,6 +69,9 @@ pub(super) async fn close(
     // From here on others wait: the pipeline's row first, then the run's, as everywhere.
     if removed > 0 {
         lifecycle::forget_others(&mut tx, job.batch.pipeline_id, &plan.target, job.cause()).await?;
+    } else if leaves.is_some() && plan.index().is_some_and(IndexSink::rebuilds) {
+        // The index that was replaced may have had other documents, and as many; checkpoints of others are of that index.
+        pipelines::note_removal(&mut tx, job.batch.pipeline_id, &plan.target).await?;
     } else if !late.is_empty() || leaves.is_some() || written > 0 {
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
@@ -86,7 +94,7 @@ pub(super) async fn close(
     if plan.completion.is_some() || plan.leaves.is_some() {
         store::wait_for_disk(&mut tx).await?;
     }
-    tx.commit().await?;
+    tx.commit().await.map_err(at_commit)?;
     observe_phase(plan, "close", begun.elapsed());
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
@@ -144,7 +152,9 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<C
             if let Some(make_room) = make_room {
                 pages::execute(tx, make_room, &[]).await?;
             }
-            let written = pages::execute(tx, replace, &[]).await?.rows_written;
+            let replaced = pages::execute(tx, replace, &[]).await;
+            let replaced = if make_room.is_none() { replaced.map_err(while_rows_are_kept)? } else { replaced? };
+            let written = replaced.rows_written;
             swaps::remove(tx, &gathering.table).await?;
             Ok(Changed { written, removed })
         }

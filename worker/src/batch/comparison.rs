@@ -84,6 +84,7 @@ mod tests {
             deterministic: true,
             required: false,
             generated: false,
+            computed: false,
         }
     }
 

@@ -81,14 +81,9 @@ pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, Bat
         start.target_id = Some(binding.target_id);
     }
     start.anew = anew;
+    // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walks_by();
-    let is_noted = !run.is_retyped && run.walks_by.as_ref() == Some(&walks_by);
-    match run.started_at {
-        None => start.walks_by = Some(walks_by).filter(|_| !is_noted),
-        // The types are the same, or it would have failed: the table was replaced.
-        Some(_) if run.is_retyped => runs::note_walk(&mut session, run.id, &walks_by).await?,
-        Some(_) => {}
-    }
+    start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
     let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
     } else {

@@ -175,7 +175,7 @@ pub struct Reviewed {
 #[derive(Debug)]
 enum Destination {
     /// A table of `analytics` with its columns.
-    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex> },
+    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex>, can_rewrite: bool },
     /// An index; what is there is asked of Elasticsearch when a run begins.
     Index { name: String, options: IndexOptions, installation: Uuid },
 }
@@ -200,8 +200,9 @@ impl Reviewed {
         };
         let destination = match place {
             Place::Mart(name, table) => {
-                let unique = table.other_unique(&reader.arriving_names());
-                Destination::Mart { table: name, columns: table.columns, unique }
+                let written = reader.arriving_names();
+                let (unique, can_rewrite) = (table.other_unique(&written), table.can_rewrite_rows(&written));
+                Destination::Mart { table: name, columns: table.columns, unique, can_rewrite }
             }
             Place::Index(name) => {
                 let options = IndexOptions::parse(&entry.options).map_err(|problems| {
@@ -253,9 +254,9 @@ impl Plan {
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
-        let (table, columns, unique): (&str, &[TargetColumn], &[UniqueIndex]) = match destination {
-            Destination::Mart { table, columns, unique } => (table, columns, unique),
-            Destination::Index { .. } => ("", &[], &[]),
+        let (table, columns, unique, can_rewrite): (&str, &[TargetColumn], &[UniqueIndex], bool) = match destination {
+            Destination::Mart { table, columns, unique, can_rewrite } => (table, columns, unique, *can_rewrite),
+            Destination::Index { .. } => ("", &[], &[], false),
         };
         let pages_itself = !reader.query.placeholders().is_empty();
         let index = match destination {
@@ -281,8 +282,19 @@ impl Plan {
         let swaps = walks_by_key && index.is_none() && strategy == FullStrategy::Swap;
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
-        let page =
-            Page { inputs, reader, table, key, columns, unique, walk: &walk, versions: &versions, bound, gathered_in };
+        let page = Page {
+            inputs,
+            reader,
+            table,
+            key,
+            columns,
+            unique,
+            can_rewrite,
+            walk: &walk,
+            versions: &versions,
+            bound,
+            gathered_in,
+        };
         let incremental = Page { walk: &versions, bound: settles_by, ..page };
         let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental).then(|| Leaves {
             bound: settles_by,

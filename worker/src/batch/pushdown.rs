@@ -38,6 +38,8 @@ pub(super) struct Page<'a> {
     pub columns: &'a [TargetColumn],
     /// What else is unique in the target besides its key.
     pub unique: &'a [UniqueIndex],
+    /// Whether a row of the target can be removed and written anew without a loss.
+    pub can_rewrite: bool,
     pub walk: &'a [WalkColumn],
     /// The columns that tell the newest of several rows of one key; none where the query returns each key once.
     pub versions: &'a [WalkColumn],

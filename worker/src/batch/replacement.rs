@@ -29,16 +29,14 @@ impl Page<'_> {
     }
 
     /// The condition of a row getting another value in a column that is unique, and not only at the end of the transaction:
-    /// two rows may exchange theirs. It is removed and written anew; not where the target has columns of its own, which would be lost with it.
+    /// two rows may exchange theirs. It is removed and written anew, where nothing is lost with it.
     fn passes_on(&self) -> Option<String> {
-        let written = self.written();
-        let filled = |own: &TargetColumn| own.generated || written.iter().any(|column| column.name == own.name);
         let is_checked = |index: &&UniqueIndex| !index.deferred;
         let unique = |column: &&TargetColumn| {
             self.unique.iter().filter(is_checked).any(|index| index.columns.contains(&column.name))
         };
         let passed_on: Vec<_> = self.changing().into_iter().filter(unique).collect();
-        if passed_on.is_empty() || !self.columns.iter().all(filled) {
+        if passed_on.is_empty() || !self.can_rewrite {
             return None;
         }
         let of = |relation: &str| {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     environment::Environment,
-    error::BatchError,
+    error::{BatchError, at_commit},
     in_hand::Waiting,
     sink::{
         Rejected,
@@ -141,7 +141,7 @@ impl Batch<'_> {
         let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
-        tx.commit().await?;
+        tx.commit().await.map_err(at_commit)?;
         Ok(Streamed { outcome, rejected })
     }
 

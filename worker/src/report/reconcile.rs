@@ -40,18 +40,22 @@ pub async fn make(
 
 /// A repair may remove as many rows as a run may, and of those targets that a full run may write.
 async fn refuse_removal(tx: &mut PgConnection, subject: &Subject, found: &Reconciliation) -> Result<(), BatchError> {
-    let draft = subject.draft();
-    if draft.mode == Mode::Incremental {
+    if subject.draft().mode == Mode::Incremental {
         lifecycle::refuse_shared_target(tx, &subject.pipeline).await?;
     }
-    let (removed, of) = (found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs());
+    refuse_too_many(subject, found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs())
+}
+
+/// Rows may have gone from the source since it was compared.
+fn refuse_too_many(subject: &Subject, removed: u64, of: u64) -> Result<(), BatchError> {
+    let draft = subject.draft();
     match removal::refusal(draft.options.max_removed, removed, of, draft.final_target().0, &draft.name) {
         Some(refusal) => Err(BatchError::fatal(refusal)),
         None => Ok(()),
     }
 }
 
-/// Rows that a repair has removed may be another pipeline's.
+/// Notes what a repair has removed. Rows may be another pipeline's.
 async fn forget_others(
     tx: &mut PgConnection,
     job: &HeldReport,

@@ -34,6 +34,8 @@ pub struct Subject {
     pub columns: Vec<TargetColumn>,
     /// What else is unique in that table besides its key.
     pub unique: Vec<UniqueIndex>,
+    /// Whether a row of that table can be removed and written anew without a loss.
+    pub can_rewrite: bool,
     /// What was decided about the target.
     options: serde_json::Value,
     /// Which installation this is.
@@ -56,17 +58,19 @@ impl Subject {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist")));
         };
         let mut connection = env.reports.acquire().await?;
-        let (target, columns, unique) = match place {
+        let (target, columns, unique, can_rewrite) = match place {
             Place::Mart(name, table) => {
-                let unique = table.other_unique(&reader.arriving_names());
+                let written = reader.arriving_names();
+                let (unique, can_rewrite) = (table.other_unique(&written), table.can_rewrite_rows(&written));
                 let columns = columns(&mut connection, &name, &entry.key).await?;
-                (TargetName::Mart(name), columns, unique)
+                (TargetName::Mart(name), columns, unique, can_rewrite)
             }
-            Place::Index(name) => (TargetName::Index(name), Vec::new(), Vec::new()),
+            Place::Index(name) => (TargetName::Index(name), Vec::new(), Vec::new(), false),
         };
         let installation = installation::id(&mut connection).await?;
         drop(connection);
-        Ok(Self { pipeline, reader, target, key: entry.key, columns, unique, options: entry.options, installation })
+        let (key, options) = (entry.key, entry.options);
+        Ok(Self { pipeline, reader, target, key, columns, unique, can_rewrite, options, installation })
     }
 
     /// What the client decided.

@@ -1,11 +1,18 @@
 //! Full runs into an index: of incremental pipelines too, and none that would make it much smaller unasked.
 
 use serde_json::json;
-use vitrina_shared::domain::{ErrorClass, Mode, RunStatus};
+use vitrina_shared::{
+    configuration::{self, OnCheckpoint},
+    domain::{
+        ErrorClass, Mode, ReportRequest, RunStatus,
+        report::{Depth, Repair},
+    },
+};
 
 use crate::{
     films::{FILMS, Films},
     support::Corner,
+    world::TESTER,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,6 +72,38 @@ async fn a_query_that_pages_by_itself_fills_the_new_index_in_the_order_of_its_pa
         "select distinct on (film) film as film_id, score, modified, id from content.rating order by film, id desc";
     films.assert_same(newest).await;
     assert_eq!(films.succeeds(pipeline).await.rows_read, 0);
+}
+
+/// What the other query has removed is behind the checkpoint, though the new index has as many documents.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_changed_after_it_removed_documents_reads_everything() {
+    for by_repair in [false, true] {
+        let Some(mut films) = Films::new(40).await else { return };
+        films.start_worker();
+        let of = |condition: &str| {
+            let query = format!("{FILMS} where (details ->> 'n')::int {condition}");
+            films.draft_of(Mode::Incremental, &query, 100)
+        };
+        let (first, second) = if by_repair { (of("<= 40"), of("<= 20")) } else { (of("<= 20"), of("> 20")) };
+        let change = async |pipeline, draft| {
+            let version = films.world.show(pipeline).await.version;
+            let db = films.world.db.pool();
+            configuration::change(db, pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+        };
+        let pipeline = films.world.pipeline(&first).await;
+        films.succeeds(pipeline).await;
+        change(pipeline, &second).await;
+        if by_repair {
+            let repair = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All };
+            assert_eq!(films.world.report(pipeline, &repair).await["repaired"]["removed"], 20);
+        } else {
+            let run = films.world.run_as(pipeline, true, false).await.unwrap();
+            assert_eq!(films.succeeded(run).await.rows_removed, 0);
+        }
+        change(pipeline, &first).await;
+        films.succeeds(pipeline).await;
+        assert_eq!(films.corner.documents().await.len(), 40, "{by_repair}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,11 @@ use serde_json::{Map, json};
 use sqlx::Executor;
 use vitrina_shared::{
     configuration::{self, OnCheckpoint},
-    domain::{Mode, NullKeys, PipelineDraft, PipelineId, RunStatus, Status, Task, TaskKind},
+    domain::{
+        Mode, NullKeys, PipelineDraft, PipelineId, ReportRequest, RunStatus, Status, Task, TaskKind,
+        report::{Depth, Repair},
+    },
+    lifecycle,
 };
 
 use crate::support::{ITEMS, TESTER, World, draft, eventually, items};
@@ -211,6 +215,50 @@ async fn a_query_that_is_changed_after_a_full_run_by_it_removed_rows_reads_every
         other.source_query = Some(format!("{ITEMS} where id > 0"));
         world.change(pipeline, &other).await;
         assert!(world.checkpoint(pipeline).await.is_some());
+    }
+}
+
+/// The same, whoever removed them and whatever is still known of that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_changed_after_rows_were_removed_by_it_reads_everything_whoever_removed_them() {
+    for by in ["a repair", "a run again", "a pipeline that reads alike", "a run that is not kept"] {
+        let world = World::with_worker().await;
+        world.items(1, 50).await;
+        let wide = items("items", Mode::Incremental, 100);
+        let pipeline = world.pipeline(&wide).await;
+        world.succeeds(pipeline).await;
+        let twin = PipelineDraft { name: "twin".to_owned(), ..wide.clone() };
+        let mut narrow = wide.clone();
+        narrow.source_query = Some(format!("{ITEMS} where id % 2 = 0"));
+        world.change(pipeline, &narrow).await;
+        match by {
+            "a repair" => {
+                let repair = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All };
+                assert_eq!(world.report(pipeline, &repair).await["repaired"]["removed"], 25);
+            }
+            "a run again" => {
+                let run = world.succeeds_in_full(pipeline).await.id;
+                world.reset(pipeline).await.unwrap();
+                world.change(pipeline, &wide).await;
+                world.succeeds(pipeline).await;
+                world.change(pipeline, &narrow).await;
+                let again = lifecycle::run_again(world.db.pool(), run, TESTER).await.unwrap().run.id;
+                assert_eq!(world.succeeded(again).await.rows_removed, 25);
+            }
+            "a pipeline that reads alike" => {
+                let twin = PipelineDraft { source_query: narrow.source_query.clone(), ..twin };
+                let twin = world.pipeline(&twin).await;
+                assert_eq!(world.succeeds_in_full(twin).await.rows_removed, 25);
+            }
+            _ => {
+                assert_eq!(world.succeeds_in_full(pipeline).await.rows_removed, 25);
+                world.sql("update etl.etl_runs set rows_removed = 0").await;
+            }
+        }
+        world.change(pipeline, &wide).await;
+        assert_eq!(world.checkpoint(pipeline).await, None, "{by}");
+        world.succeeds(pipeline).await;
+        world.assert_same(ITEMS, "analytics.item").await;
     }
 }
 

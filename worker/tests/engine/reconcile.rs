@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vitrina_shared::domain::{
-    ErrorClass, Mode, NullKeys, PipelineId, ReportRequest, ReportStatus, Status,
+    ErrorClass, MaxRemoved, Mode, NullKeys, PipelineId, ReportRequest, ReportStatus, Status,
     report::{Depth, Repair},
 };
 
@@ -393,4 +393,32 @@ async fn unique_values_that_changed_places_are_repaired_or_named() {
 
     assert_eq!(repair(&world, pipeline, Repair::All).await["repaired"], json!({"written": 20, "removed": 0}));
     world.assert_same(ITEMS, "analytics.slug").await;
+}
+
+/// The source is loaded anew while a repair of it waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_removes_no_more_than_may_be_though_rows_went_after_they_were_compared() {
+    let world = World::with_worker().await;
+    world.items(1, 3000).await;
+    let mut careful = items("items", Mode::Full, 5000);
+    careful.options.max_removed = Some(MaxRemoved::Rows(50));
+    let pipeline = world.pipeline(&careful).await;
+    world.succeeds(pipeline).await;
+    world.sql("update analytics.item set name = 'drift'").await;
+    let mut lock = world.db.admin().begin().await.unwrap();
+    sqlx::raw_sql("select from etl.etl_pipelines for no key update").execute(&mut *lock).await.unwrap();
+    let asked = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::All };
+    let report = world.ask(pipeline, &asked).await;
+    eventually("a repair that waits for the pipeline", || async {
+        let waiting = "select count(*) from pg_stat_activity
+                       where wait_event_type = 'Lock' and application_name like 'vitrina-worker %'";
+        (world.number(waiting).await > 0).then_some(())
+    })
+    .await;
+    world.sql("delete from content.item where id > 100").await;
+    lock.rollback().await.unwrap();
+    let report = world.reported(report).await;
+    assert_eq!(report.status, ReportStatus::Failed);
+    assert!(report.error.as_ref().unwrap().starts_with("2900 of the 3000 rows"), "{:?}", report.error);
+    assert_eq!(world.number("select count(*) from analytics.item").await, 3000);
 }

@@ -119,7 +119,7 @@ pub struct Start {
     pub target_id: Option<String>,
     /// Why it begins at the first row, if it does.
     pub anew: Option<Anew>,
-    /// The columns that it walks by; none where they are those that its checkpoint is of.
+    /// The columns that it walks by; none where they are those that were noted, and as they were.
     pub walks_by: Option<Vec<WalkedColumn>>,
 }
 
@@ -179,14 +179,14 @@ pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sq
     Ok(())
 }
 
-/// Notes the columns that a run walks by anew: its table was replaced by another whose columns are the same.
-pub async fn note_walk(connection: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
+/// Notes the columns that a run walks by, which are others than before and of the same types.
+pub(crate) async fn note_walk(tx: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
     sqlx::query!(
         "update etl.etl_run_ranges set walks_by = etl.note_walk($2) where run_id = $1",
         id as RunId,
         Json(walks_by) as Json<&Vec<WalkedColumn>>,
     )
-    .execute(connection)
+    .execute(tx)
     .await?;
     Ok(())
 }

@@ -2,8 +2,6 @@
 
 use sqlx::PgConnection;
 
-use crate::domain::PipelineId;
-
 /// Parts every checkpoint from an index that has no document: it says nothing about what is there any more. Whether one was,
 /// of a pipeline that has delivered rows. Where every row was refused, there were never any documents.
 pub async fn part_from_emptied(connection: &mut PgConnection, target_id: &str) -> sqlx::Result<bool> {
@@ -43,23 +41,6 @@ pub async fn is_delivered_to(connection: &mut PgConnection, target: &str) -> sql
         ",
     )
     .bind(target)
-    .fetch_one(connection)
-    .await
-}
-
-/// Whether a run of a pipeline has removed rows since its checkpoint was forgotten last.
-pub(crate) async fn has_removed(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"
-        select exists (
-            select
-            from etl.etl_runs r
-            join etl.etl_pipelines p on p.id = r.pipeline_id and p.checkpoint_epoch = r.checkpoint_epoch
-            where r.pipeline_id = $1 and r.rows_removed > 0
-        ) as "removed!"
-        "#,
-        pipeline as PipelineId,
-    )
     .fetch_one(connection)
     .await
 }

@@ -25,12 +25,12 @@ use self::{
     statements::{Closer, MOST_KEYS},
 };
 use super::{
-    SAMPLE, forget_others, note, refuse_removal,
+    SAMPLE, forget_others, note, refuse_removal, refuse_too_many,
     scope::{self, Scope},
 };
 use crate::{
     environment::Environment,
-    error::BatchError,
+    error::{BatchError, KEEPS_ROWS, at_commit},
     report::{encode, subject::Subject, unfinished},
 };
 
@@ -157,7 +157,7 @@ impl<'a> Comparison<'a> {
         if !reports::finish(&mut tx, job, &encode(&found.result)?).await? {
             return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
         }
-        tx.commit().await?;
+        tx.commit().await.map_err(at_commit)?;
         Ok(())
     }
 
@@ -328,25 +328,30 @@ impl<'a> Comparison<'a> {
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
         let mut repaired = nothing;
         for statement in self.sides(&scope).repair(closer, remove_extra) {
-            let outcome =
-                pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?).await.map_err(in_the_way)?;
+            let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?)
+                .await
+                .map_err(|error| in_the_way(error, remove_extra))?;
             repaired.written += outcome.rows_written;
             repaired.removed += outcome.rows_read;
         }
+        refuse_too_many(&self.subject, repaired.removed.unsigned_abs(), found.result.target_rows.unsigned_abs())?;
         Ok(repaired)
     }
 }
 
 /// What to do about a row that has a unique value of another one.
-fn in_the_way(error: sqlx::Error) -> BatchError {
+fn in_the_way(error: sqlx::Error, removes: bool) -> BatchError {
     let is_taken = error.as_database_error().is_some_and(|error| error.is_unique_violation());
     let error = BatchError::from(error);
     if !is_taken {
         return error;
     }
+    let then = match removes {
+        true => KEEPS_ROWS,
+        false => "Repair `all`, which removes what is in the way, or run the pipeline with --full",
+    };
     BatchError::fatal(format!(
-        "nothing was repaired, another row of the mart has a value that is unique besides the key: {error}. Repair `all`, which \
-         removes what is in the way, or run the pipeline with --full"
+        "nothing was repaired, another row of the mart has a value that is unique besides the key: {error}. {then}"
     ))
 }
 

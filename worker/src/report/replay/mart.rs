@@ -17,6 +17,8 @@ pub async fn write(
     rows: &[Current],
 ) -> Result<Vec<Fate>, BatchError> {
     let statement = statements::upsert(subject, table);
+    // At the end of the transaction nobody could say which row a constraint refuses.
+    sqlx::raw_sql("set constraints all immediate").execute(&mut *tx).await?;
     let mut fates = Vec::with_capacity(rows.len());
     for row in rows {
         let mut attempt = tx.begin().await?;

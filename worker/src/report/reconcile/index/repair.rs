@@ -11,7 +11,11 @@ use vitrina_shared::{
     store::{pipelines, write_numbers},
 };
 
-use super::{super::refuse_removal, Comparison, look::Looked};
+use super::{
+    super::{refuse_removal, refuse_too_many},
+    Comparison,
+    look::Looked,
+};
 use crate::{
     batch::transformed,
     elasticsearch::{Action, BulkWriter, Document, version},
@@ -45,33 +49,44 @@ impl Comparison<'_> {
         emptied::refuse(tx, &self.index).await?;
         let id = self.report.pipeline_id;
         let target = self.subject.draft().final_target().0;
+        let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
+        if remove_extra {
+            // What is removed from an index stays removed, whatever becomes of this transaction.
+            let mut session = self.env.sessions(&self.env.db, self.report.id.0).acquire().await?;
+            pipelines::note_removal(&mut session, id, target).await?;
+        }
         let locked = pipelines::lock_writers(tx, id, target).await?;
         if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
             return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
         }
         unfinished::refuse(tx, id, self.report.requested_at).await?;
-        let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
         if remove_extra {
             refuse_removal(tx, &self.subject, found).await?;
         }
-        let repaired = self.write(tx, remove_extra).await?;
+        let repaired = self.write(tx, remove_extra, found.target_rows.unsigned_abs()).await?;
         self.index.refresh(&self.name).await?;
         Ok(repaired)
     }
 
-    async fn write(&self, tx: &mut PgConnection, remove_extra: bool) -> Result<Repaired, BatchError> {
+    /// Of the `documents` of the index no more are removed than may be, though rows have gone since they were compared.
+    async fn write(&self, tx: &mut PgConnection, remove_extra: bool, documents: u64) -> Result<Repaired, BatchError> {
         let action = action(self.subject.draft().mode, self.index.options());
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
         let mut writer = BulkWriter::new(self.index.route(), action, MOST_REFUSED);
         let mut remover = BulkWriter::new(self.index.route(), Action::Delete, 0);
         let scope = self.scope(tx).await?;
+        let mut extra = 0;
         {
             let mut chunks = std::pin::pin!(self.candidates(tx, &scope, i64::MAX).try_chunks(TOGETHER));
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
                 for looked in self.examine(chunk).await? {
                     match looked.kind {
-                        DifferenceKind::Extra if remove_extra => remover.push(gone(looked, number)).await?,
+                        DifferenceKind::Extra if remove_extra => {
+                            extra += 1;
+                            refuse_too_many(&self.subject, extra, documents)?;
+                            remover.push(gone(looked, number)).await?;
+                        }
                         DifferenceKind::Extra => {}
                         DifferenceKind::Missing | DifferenceKind::Different => {
                             if let Some(document) = self.document(looked, number) {

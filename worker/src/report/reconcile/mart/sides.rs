@@ -187,6 +187,11 @@ impl Sides<'_> {
         self.keys(Side::Target)
     }
 
+    /// The values of the target's key, as they are compared.
+    pub fn target_key_values(&self) -> Vec<String> {
+        self.key_values(Side::Target)
+    }
+
     fn keys(&self, side: Side) -> String {
         let named = |(place, value): (usize, String)| format!("{value} as k{}", place + 1);
         self.key_values(side).into_iter().enumerate().map(named).collect::<Vec<_>>().join(", ")

@@ -200,10 +200,10 @@ impl Sides<'_> {
 
     /// Removes the rows that are extra where that is wanted, and writes those that are missing or different. Each statement
     /// returns how many it removed and wrote. Where something besides the key is unique the removal comes first, by itself:
-    /// a statement does not see what another part of it removes. So do rows that differ, which may exchange such values: they
-    /// are written anew, unless the mart has columns of its own, which would be lost with them.
+    /// a statement does not see what another part of it removes. So do rows that get another such value, as two may exchange
+    /// theirs: they are written anew, where nothing is lost with them.
     pub fn repair(&self, closer: &Closer, remove_extra: bool) -> Vec<String> {
-        let (remove, write) = (self.remove("extra"), self.write());
+        let (remove, write) = (self.remove("found.kind = 'extra'"), self.write());
         let statement = |values: &str, parts: &[&str], removed: &str, written: &str| {
             let found = self.found(closer, values);
             format!("with {found}, {} select ({removed}), ({written}), null::text[], false", parts.join(", "))
@@ -214,28 +214,41 @@ impl Sides<'_> {
             (false, _) => vec![statement(&values, &[&write], none, written)],
             (true, true) => vec![statement(&values, &[&remove, &write], removed, written)],
             (true, false) => {
-                let make_room = self.fills_every_column().then(|| self.remove("different"));
-                let make_room = make_room.map(|remove| statement("", &[&remove], none, none));
+                let make_room = self.passes_on().map(|condition| self.remove(&condition));
+                let make_room = make_room.map(|remove| statement(&values, &[&remove], none, none));
                 let remove = statement("", &[&remove], removed, none);
                 [remove].into_iter().chain(make_room).chain([statement(&values, &[&write], none, written)]).collect()
             }
         }
     }
 
-    /// Whether the mart has no columns of its own.
-    fn fills_every_column(&self) -> bool {
+    /// The condition of a row of `target` getting another value in a column that is unique, as runs have it; none where no row
+    /// may be removed for that.
+    fn passes_on(&self) -> Option<String> {
+        let unique =
+            |name: &String| self.subject.unique.iter().any(|index| !index.deferred && index.columns.contains(name));
         let compared = self.compared();
-        let is_filled = |own: &TargetColumn| own.generated || compared.iter().any(|(_, other)| other.name == own.name);
-        self.subject.columns.iter().all(is_filled)
+        let passed_on = compared.iter().enumerate().filter(|(_, (_, own))| self.changes(own) && unique(&own.name));
+        let (old, new): (Vec<_>, Vec<_>) = passed_on
+            .map(|(n, (_, own))| (format!("target.{}", quote(&own.name)), format!("found.v{n}::{}", own.type_name)))
+            .unzip();
+        (self.subject.can_rewrite && !old.is_empty()).then(|| {
+            format!("found.kind = 'different' and record_image_ne(row({}), row({}))", old.join(", "), new.join(", "))
+        })
     }
 
-    /// `gone`: removes what is `extra`, or `different`.
-    fn remove(&self, kind: &str) -> String {
-        let key = self.subject.key.iter().zip(self.key_names("found"));
-        let same: Vec<_> = key.map(|(name, key)| format!("target.{} = {key}", quote(name))).collect();
+    /// Whether a column of a row that is there can change.
+    fn changes(&self, own: &TargetColumn) -> bool {
+        own.identity != Identity::Equality || !self.subject.key.contains(&own.name)
+    }
+
+    /// `gone`: removes the rows of `target` that were found and fulfil a condition.
+    fn remove(&self, condition: &str) -> String {
+        let key = self.target_key_values().into_iter().zip(self.key_names("found"));
+        let same: Vec<_> = key.map(|(own, found)| format!("{own} = {found}")).collect();
         format!(
             "gone as (
-                 delete from analytics.{table} as target using found where found.kind = '{kind}' and {same} returning 1
+                 delete from analytics.{table} as target using found where {condition} and {same} returning 1
              )",
             table = quote(self.table),
             same = same.join(" and "),
@@ -252,10 +265,9 @@ impl Sides<'_> {
     /// `written`: writes what is missing or different.
     fn write(&self) -> String {
         let compared = self.compared();
-        let changes = |own: &TargetColumn| own.identity != Identity::Equality || !self.subject.key.contains(&own.name);
         let assign: Vec<_> = compared
             .iter()
-            .filter(|(_, own)| changes(own))
+            .filter(|(_, own)| self.changes(own))
             .map(|(_, own)| format!("{0} = excluded.{0}", quote(&own.name)))
             .collect();
         let action = if assign.is_empty() { "nothing".to_owned() } else { format!("update set {}", assign.join(", ")) };
