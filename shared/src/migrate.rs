@@ -1,6 +1,7 @@
 //! Brings a database to the version this program needs: tables by numbered migrations, functions by their files, then rights.
 
 pub mod functions;
+pub mod owners;
 
 use apalis_postgres::PostgresStorage;
 use sqlx::{
@@ -40,6 +41,9 @@ pub enum MigrateError {
     /// The account lacks a right.
     #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
     Denied(sqlx::migrate::MigrateError),
+    /// What would be Vitrina's belongs to others.
+    #[error("{}", refusal(.0))]
+    Foreign(Vec<owners::Foreign>),
     /// The server takes no writes.
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
@@ -75,6 +79,19 @@ fn advice(error: &sqlx::Error) -> &'static str {
     database::advice(error).unwrap_or("check the server and DATABASE_URL")
 }
 
+/// What is said of the first thing that belongs to another, and of how many there are.
+fn refusal(found: &[owners::Foreign]) -> String {
+    let Some(first) = found.first() else { return String::new() };
+    let more = if found.len() > 1 { format!(", as do {} more things", found.len() - 1) } else { String::new() };
+    format!(
+        "{first}{more}, who is neither a superuser nor the owner of the database nor this account, and could have put anything in the \
+         place of what is Vitrina's: if this database was migrated as {owner}, migrate as {owner}; if not, look at what is in the \
+         schema and drop it (drop schema {schema} cascade)",
+        owner = first.owner,
+        schema = first.schema,
+    )
+}
+
 /// Whether the account lacks a right.
 fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
@@ -84,11 +101,17 @@ fn is_denied(error: &sqlx::Error) -> bool {
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
+    // Nothing is called by a name that could mean another's function, until it is clear that the queue's schema is ours.
+    sqlx::raw_sql("set search_path = pg_catalog, pg_temp").execute(&mut lock).await?;
     if !database::takes_writes(&mut lock).await? {
         return Err(MigrateError::ReadOnly);
     }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
-    let outcome = migrate_locked(db, source_schemas).await;
+    let outcome = match owners::claim(&mut lock).await {
+        Ok(foreign) if foreign.is_empty() => migrate_locked(db, source_schemas).await,
+        Ok(foreign) => Err(MigrateError::Foreign(foreign)),
+        Err(error) => Err(error.into()),
+    };
     lock.close().await?;
     outcome
 }

@@ -25,6 +25,7 @@ async fn a_sound_deployment_is_found_so() {
     for name in [
         "database",
         "migrations",
+        "owners",
         "rights",
         "account",
         "functions",
@@ -47,7 +48,8 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         "create table content.hidden (id int);
          revoke all on content.hidden from vitrina_query;
          revoke insert on etl.etl_runs from vitrina_app;
-         drop trigger etl_runs_sum_up on etl.etl_runs;",
+         drop trigger etl_runs_sum_up on etl.etl_runs;
+         alter schema etl_query owner to vitrina_mart;",
     )
     .execute(here.db.admin())
     .await
@@ -58,6 +60,7 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     assert_eq!((code, &report["ok"]), (Some(1), &false.into()));
     for (name, detail, fix) in [
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
+        ("owners", "the schema etl_query belongs to vitrina_mart: who could put anything", "find out who did that"),
         ("functions", "somebody has changed or dropped etl.sum_up_run", "vitrina migrate"),
         ("source content", "queries may not read hidden", "vitrina migrate"),
         ("workers", "none reported", "vitrina worker"),

@@ -4,6 +4,7 @@
 mod files;
 mod functions;
 mod owners;
+mod strangers;
 
 use std::collections::BTreeSet;
 

@@ -16,6 +16,8 @@ use super::check::{Check, Report};
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How many things of others are named.
+const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
 pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &mut Report) {
@@ -60,6 +62,7 @@ async fn look(
         let fix = "turn it off for the server, the database and the account";
         report.add(Check::wrong("server", "it takes no writes: default_transaction_read_only is on", fix));
     }
+    owners(connection, report).await?;
     if migrations(connection, report).await? {
         rights(connection, &found, report).await?;
         account(connection, report).await?;
@@ -124,6 +127,37 @@ async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Re
         Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
         None => Check::good("account", format!("{account} owns nothing of ours")),
     });
+    Ok(())
+}
+
+/// Whether Vitrina's schemas, and what is in them, belong to those that may do anything in this database anyway.
+async fn owners(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+    let found = migrate::owners::examine(connection).await?;
+    let all: Vec<_> = found.foreign.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    match (&found.keeper, &found.foreign[..]) {
+        (_, [_, ..]) => {
+            let more = match found.foreign.len().saturating_sub(MOST_NAMED) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let detail = format!("{}{more}: who could put anything in the place of what is Vitrina's", all.join(", "));
+            let fix =
+                "find out who did that, look at what is in the schema, and drop it, or give it back (alter … owner to)";
+            report.add(Check::wrong("owners", detail, fix));
+        }
+        (Some(keeper), []) if found.is_keeper_ordinary => report.add(Check::note(
+            "owners",
+            format!("what is Vitrina's belongs to {keeper}, neither a superuser nor the owner of the database"),
+            format!("make sure that {keeper} is the account that migrates, and that nobody else uses it"),
+        )),
+        (Some(keeper), []) => report.add(Check::good("owners", format!("what is Vitrina's belongs to {keeper}"))),
+        (None, []) => {}
+    }
+    if let Some(owner) = found.marts {
+        let detail = format!("the schema analytics belongs to {owner}, who can exchange every mart in it");
+        let fix = "trust its owner like Vitrina itself, or give it to the owner of the database: alter schema analytics owner to …";
+        report.add(Check::note("owners", detail, fix));
+    }
     Ok(())
 }
 
