@@ -2,13 +2,12 @@
 
 pub mod functions;
 pub mod owners;
+pub mod queue;
 
-use apalis_postgres::PostgresStorage;
-use sqlx::{
-    AssertSqlSafe, Connection, PgConnection, PgPool,
-    migrate::Migrator,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection, PgPool, migrate::Migrator};
+use tokio::time::sleep;
 
 use crate::database;
 
@@ -21,10 +20,11 @@ const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 
-/// The schema of the extension that the queue needs, quoted, where that is not the queue's own.
-const HSTORE_ELSEWHERE: &str =
-    "select format('%I', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-    where e.extname = 'hstore' and n.nspname <> 'apalis'";
+/// How often a migration is tried while transactions of the services are in its way, and how long it waits in between. It waits for a
+/// single lock for less than the second after which the server looks for deadlocks, so that it gives way and not a run.
+const TRIES: u32 = 120;
+const PAUSE: Duration = Duration::from_secs(1);
+const GIVE_WAY: &str = "set local lock_timeout = '200ms'";
 
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +50,22 @@ pub enum MigrateError {
     /// The account lacks a right, or the server refused the session or went away.
     #[error("the database refused: {0}; {advice}", advice = advice(.0))]
     Database(#[from] sqlx::Error),
-    /// The queue's own tables could not be made.
-    #[error("the queue's tables could not be made: {0}")]
+    /// The queue's own tables could not be made, or would not last.
+    #[error("the queue cannot work: {0}")]
     Queue(String),
+}
+
+impl MigrateError {
+    /// Whether a lock of another transaction is all that is in the way: a deadlock, or one that was not given in time.
+    fn is_in_the_way(&self) -> bool {
+        use sqlx::migrate::MigrateError::{Execute, ExecuteMigration};
+
+        let (Self::Database(error) | Self::Migrate(Execute(error) | ExecuteMigration(error, _))) = self else {
+            return false;
+        };
+        let code = error.as_database_error().and_then(|error| error.code());
+        matches!(code.as_deref(), Some("40P01" | "55P03"))
+    }
 }
 
 impl From<sqlx::migrate::MigrateError> for MigrateError {
@@ -75,6 +88,9 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
 fn advice(error: &sqlx::Error) -> &'static str {
     if is_denied(error) {
         return "migrate with an account that may create schemas, roles and extensions";
+    }
+    if error.as_database_error().and_then(|error| error.code()).as_deref() == Some("55P03") {
+        return "a transaction has had locks on Vitrina's tables all the time: end it, or migrate again later";
     }
     database::advice(error).unwrap_or("check the server and DATABASE_URL")
 }
@@ -108,7 +124,7 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
     }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
     let outcome = match owners::claim(&mut lock).await {
-        Ok(foreign) if foreign.is_empty() => migrate_locked(db, source_schemas).await,
+        Ok(foreign) if foreign.is_empty() => migrate_beside_others(db, source_schemas).await,
         Ok(foreign) => Err(MigrateError::Foreign(foreign)),
         Err(error) => Err(error.into()),
     };
@@ -116,10 +132,23 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
     outcome
 }
 
+/// Services may be at work. A migration that one of their transactions is in the way of begins again.
+async fn migrate_beside_others(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
+    for _ in 1..TRIES {
+        match migrate_locked(db, source_schemas).await {
+            Err(error) if error.is_in_the_way() => tracing::info!("waiting for others: {error}"),
+            outcome => return outcome,
+        }
+        sleep(PAUSE).await;
+    }
+    migrate_locked(db, source_schemas).await
+}
+
 async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
-    set_up_queue(db).await?;
+    queue::set_up(db).await?;
     let mut tx = db.begin().await?;
+    sqlx::raw_sql(GIVE_WAY).execute(&mut *tx).await?;
     let found: i64 =
         sqlx::query_scalar("select coalesce(max(revision), 0) from etl.etl_functions").fetch_one(&mut *tx).await?;
     if found > functions::revision() {
@@ -133,27 +162,6 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     functions::apply(&mut tx, functions::FUNCTIONS, functions::revision()).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
-    Ok(())
-}
-
-/// Makes the queue's own tables. Its migrations do not say where extensions and a function of theirs go: into its schema. A
-/// database may have the extension already, elsewhere; then the type gets its name in the queue's schema too.
-async fn set_up_queue(db: &PgPool) -> Result<(), MigrateError> {
-    let elsewhere: Option<String> = sqlx::query_scalar(HSTORE_ELSEWHERE).fetch_optional(db).await?;
-    let after = elsewhere.as_ref().map(|schema| format!(",{schema}")).unwrap_or_default();
-    let path = format!("apalis,pg_catalog{after},pg_temp");
-    let session = PgConnectOptions::clone(&db.connect_options()).options([("search_path", path)]);
-    let pool = PgPoolOptions::new().max_connections(2).connect_lazy_with(session);
-    let made = PostgresStorage::setup(&pool).await;
-    pool.close().await;
-    made.map_err(|error| MigrateError::Queue(error.to_string()))?;
-    if let Some(schema) = elsewhere {
-        let named: bool = sqlx::query_scalar("select to_regtype('apalis.hstore') is not null").fetch_one(db).await?;
-        if !named {
-            let domain = format!("create domain apalis.hstore as {schema}.hstore");
-            sqlx::raw_sql(AssertSqlSafe(domain)).execute(db).await?;
-        }
-    }
     Ok(())
 }
 

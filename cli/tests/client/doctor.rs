@@ -29,6 +29,7 @@ async fn a_sound_deployment_is_found_so() {
         "rights",
         "account",
         "functions",
+        "queue",
         "horizon",
         "source content",
         "source ugc",
@@ -49,7 +50,8 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
          revoke all on content.hidden from vitrina_query;
          revoke insert on etl.etl_runs from vitrina_app;
          drop trigger etl_runs_sum_up on etl.etl_runs;
-         alter schema etl_query owner to vitrina_mart;",
+         alter schema etl_query owner to vitrina_mart;
+         drop extension hstore cascade;",
     )
     .execute(here.db.admin())
     .await
@@ -62,7 +64,7 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
         ("owners", "the schema etl_query belongs to vitrina_mart: who could put anything", "find out who did that"),
         ("functions", "somebody has changed or dropped etl.sum_up_run", "vitrina migrate"),
-        ("source content", "queries may not read hidden", "vitrina migrate"),
+        ("queue", "the table apalis.jobs lacks metadata", "add column metadata"),
         ("workers", "none reported", "vitrina worker"),
         ("elasticsearch", "does not answer", "ELASTICSEARCH_URL"),
     ] {
@@ -72,6 +74,11 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         assert!(found["fix"].as_str().unwrap().contains(fix), "{found}");
     }
     assert_eq!(finding(&report, "source nothing")["finding"], "note");
+    let restricted = finding(&report, "source content");
+    assert_eq!(
+        (&restricted["finding"], &restricted["detail"]),
+        (&"note".into(), &"queries may not read hidden".into())
+    );
 }
 
 #[tokio::test]

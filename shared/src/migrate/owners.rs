@@ -17,7 +17,7 @@ const MARTS: &str = "analytics";
 const SESSION: &str = "set local search_path = pg_catalog, pg_temp";
 
 /// The roles that can do what they like in this database anyway.
-const TRUSTED: &str = "
+pub(super) const TRUSTED: &str = "
     select r.oid from pg_roles r where r.rolsuper or r.rolname = 'pg_database_owner'
     union all select d.datdba from pg_database d where d.datname = current_database()";
 

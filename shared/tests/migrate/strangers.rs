@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use vitrina_shared::{
-    migrate::{self, MigrateError, owners},
+    migrate::{self, MigrateError, owners, queue},
     testing::TestDatabase,
 };
 
@@ -123,4 +123,69 @@ async fn a_schema_of_marts_that_belongs_to_another_is_told() {
     let found = owners::examine(&mut *app.db.pool().acquire().await.unwrap()).await.unwrap();
     assert_eq!((found.foreign, found.marts.as_ref()), (vec![], Some(&app.name)));
     app.leave().await;
+}
+
+#[tokio::test]
+async fn an_extension_that_others_could_take_away_is_not_what_the_queue_is_made_of() {
+    let app = Application::of(empty().await).await;
+    app.does("create schema content; create extension hstore schema content").await;
+    let refused = app.migrate().await.unwrap_err().to_string();
+    let expected =
+        format!("the queue cannot work: the extension hstore, which the queue needs, belongs to {}", app.name);
+    assert!(refused.starts_with(&expected), "{refused}");
+
+    sqlx::raw_sql("drop extension hstore; create extension hstore schema content")
+        .execute(app.db.admin())
+        .await
+        .unwrap();
+    let refused = app.migrate().await.unwrap_err().to_string();
+    assert!(refused.contains(&format!("is in the schema content of {}, who could drop it", app.name)), "{refused}");
+
+    sqlx::raw_sql("alter extension hstore set schema public").execute(app.db.admin()).await.unwrap();
+    app.migrate().await.unwrap();
+    app.leave().await;
+}
+
+/// What others have put into the extension's schema is not found by the names that the queue's migrations use.
+#[tokio::test]
+async fn the_schema_of_an_extension_is_in_no_path_while_the_queue_is_made() {
+    let app = Application::of(empty().await).await;
+    sqlx::raw_sql(
+        "create extension hstore schema public; grant create on schema public to public;
+         create function public.watch() returns event_trigger language plpgsql as $$
+         begin
+             if current_setting('search_path') ~ 'public' then raise exception 'public is in %', current_setting('search_path'); end if;
+         end $$;
+         create event trigger watch on ddl_command_start when tag in ('ALTER TABLE') execute function public.watch()",
+    )
+    .execute(app.db.admin())
+    .await
+    .unwrap();
+    app.migrate().await.unwrap();
+    let left: bool = sqlx::query_scalar("select to_regprocedure('apalis.hstore(text[], text[])') is not null")
+        .fetch_one(app.db.admin())
+        .await
+        .unwrap();
+    assert!(!left, "the name is there for as long as the migrations take");
+    app.leave().await;
+}
+
+#[tokio::test]
+async fn a_queue_that_has_lost_a_column_is_told_with_what_makes_it_again() {
+    let db = empty().await;
+    sqlx::raw_sql("create extension hstore schema public").execute(db.admin()).await.unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    let mut connection = db.pool().acquire().await.unwrap();
+    assert_eq!(queue::examine(&mut connection).await.unwrap(), None);
+    sqlx::raw_sql("drop extension hstore cascade").execute(db.admin()).await.unwrap();
+
+    let found = queue::examine(&mut connection).await.unwrap().unwrap();
+    let refused = migrate::migrate(db.admin(), &schemas()).await.unwrap_err().to_string();
+
+    assert!(found.starts_with("the table apalis.jobs lacks metadata, without which no run begins"), "{found}");
+    assert_eq!(refused, format!("the queue cannot work: {found}"));
+    let advice = found.split_once('(').unwrap().1.trim_end_matches(')').to_owned();
+    sqlx::raw_sql(AssertSqlSafe(advice)).execute(db.admin()).await.unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    assert_eq!(queue::examine(&mut connection).await.unwrap(), None);
 }
