@@ -58,3 +58,18 @@ comment on column etl.etl_functions.checksum is 'Of the file: one that has not c
 comment on column etl.etl_functions.definition is
     'What the server said of the function, its owner and its triggers, when the file was applied: one that was changed since is applied again';
 comment on column etl.etl_functions.revision is 'Counts the changes of all files; a program knows by it whether the database is behind or ahead';
+
+create table etl.etl_source_grants (
+    schema_name text not null,
+    table_name  text not null,
+    object      oid  not null,
+    noted_in    text not null,
+
+    constraint etl_source_grants_pkey primary key (schema_name, table_name)
+);
+
+comment on table etl.etl_source_grants is
+    'The source schemas and their tables as the last migration found them: what was taken from vitrina_query since is not given back, and what is no longer listed is taken away';
+comment on column etl.etl_source_grants.table_name is 'Empty for the schema itself';
+comment on column etl.etl_source_grants.noted_in is
+    'The oids of the schema etl and of this table: in a restored database they are others, and objects are known by their names';

@@ -475,17 +475,6 @@ $$;
 
 COMMENT ON FUNCTION etl.this_server() IS 'The server: its timeline and when it was started';
 
-CREATE FUNCTION etl.type_of_column(relation oid, number smallint) RETURNS text
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    select concat_ws(' collated by ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, '0'))
-    from pg_attribute a
-    where a.attrelid = relation and a.attnum = number
-$$;
-
-COMMENT ON FUNCTION etl.type_of_column(relation oid, number smallint) IS 'What the order of a column''s values depends on: its type, length or precision, and collation';
-
 CREATE FUNCTION etl_mart.compare(statement text, parameters text[]) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1158,6 +1147,19 @@ COMMENT ON COLUMN etl.etl_runs.rows_total IS 'The planner''s estimate, for progr
 
 COMMENT ON COLUMN etl.etl_runs.leaves IS 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
 
+CREATE TABLE etl.etl_source_grants (
+    schema_name text NOT NULL,
+    table_name text NOT NULL,
+    object oid NOT NULL,
+    noted_in text NOT NULL
+);
+
+COMMENT ON TABLE etl.etl_source_grants IS 'The source schemas and their tables as the last migration found them: what was taken from vitrina_query since is not given back, and what is no longer listed is taken away';
+
+COMMENT ON COLUMN etl.etl_source_grants.table_name IS 'Empty for the schema itself';
+
+COMMENT ON COLUMN etl.etl_source_grants.noted_in IS 'The oids of the schema etl and of this table: in a restored database they are others, and objects are known by their names';
+
 CREATE TABLE etl.etl_state (
     pipeline_id uuid NOT NULL,
     checkpoint_key text NOT NULL,
@@ -1292,6 +1294,9 @@ ALTER TABLE ONLY etl.etl_run_totals
 
 ALTER TABLE ONLY etl.etl_runs
     ADD CONSTRAINT etl_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY etl.etl_source_grants
+    ADD CONSTRAINT etl_source_grants_pkey PRIMARY KEY (schema_name, table_name);
 
 ALTER TABLE ONLY etl.etl_state
     ADD CONSTRAINT etl_state_pkey PRIMARY KEY (pipeline_id);

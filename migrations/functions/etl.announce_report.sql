@@ -11,7 +11,20 @@ $$;
 
 comment on function etl.announce_report is 'Announces the end of a report';
 
-create or replace trigger etl_reports_announce
-    after update of status on etl.etl_reports
-    for each row when (new.status in ('DONE', 'FAILED'))
-    execute function etl.announce_report();
+-- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+do $$
+begin
+    if not exists (
+        select from pg_trigger t
+        where t.tgrelid = 'etl.etl_reports'::regclass and t.tgname = 'etl_reports_announce' and t.tgenabled = 'O'
+          and pg_get_triggerdef(t.oid) = 'CREATE TRIGGER etl_reports_announce AFTER UPDATE OF status ON etl.etl_reports'
+              ' FOR EACH ROW WHEN ((new.status = ANY (ARRAY[''DONE''::text, ''FAILED''::text]))) EXECUTE FUNCTION etl.announce_report()'
+    ) then
+        create or replace trigger etl_reports_announce
+            after update of status on etl.etl_reports
+            for each row when (new.status in ('DONE', 'FAILED'))
+            execute function etl.announce_report();
+        alter table etl.etl_reports enable trigger etl_reports_announce;
+    end if;
+end
+$$;

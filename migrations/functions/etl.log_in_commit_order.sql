@@ -40,8 +40,20 @@ $$;
 
 comment on function etl.log_in_commit_order is 'Gives an entry of the log its id within the commit, and announces it';
 
-drop trigger if exists etl_transitions_in_commit_order on etl.etl_transitions;
-create constraint trigger etl_transitions_in_commit_order
-    after insert on etl.etl_transitions
-    deferrable initially deferred
-    for each row execute function etl.log_in_commit_order();
+-- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+do $$
+begin
+    if not exists (
+        select from pg_trigger t
+        where t.tgrelid = 'etl.etl_transitions'::regclass and t.tgname = 'etl_transitions_in_commit_order' and t.tgenabled = 'O'
+          and pg_get_triggerdef(t.oid) = 'CREATE CONSTRAINT TRIGGER etl_transitions_in_commit_order AFTER INSERT ON etl.etl_transitions'
+              ' DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.log_in_commit_order()'
+    ) then
+        drop trigger if exists etl_transitions_in_commit_order on etl.etl_transitions;
+        create constraint trigger etl_transitions_in_commit_order
+            after insert on etl.etl_transitions
+            deferrable initially deferred
+            for each row execute function etl.log_in_commit_order();
+    end if;
+end
+$$;

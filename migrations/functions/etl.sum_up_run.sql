@@ -45,7 +45,20 @@ $$;
 comment on function etl.sum_up_run is 'Adds a run that has ended to etl_run_totals';
 
 -- Batches do not set finished_at, so they do not even ask whether this trigger has something to do.
-create or replace trigger etl_runs_sum_up
-    after update of finished_at on etl.etl_runs
-    for each row when (old.finished_at is null and new.finished_at is not null)
-    execute function etl.sum_up_run();
+-- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+do $$
+begin
+    if not exists (
+        select from pg_trigger t
+        where t.tgrelid = 'etl.etl_runs'::regclass and t.tgname = 'etl_runs_sum_up' and t.tgenabled = 'O'
+          and pg_get_triggerdef(t.oid) = 'CREATE TRIGGER etl_runs_sum_up AFTER UPDATE OF finished_at ON etl.etl_runs FOR EACH ROW'
+              ' WHEN (((old.finished_at IS NULL) AND (new.finished_at IS NOT NULL))) EXECUTE FUNCTION etl.sum_up_run()'
+    ) then
+        create or replace trigger etl_runs_sum_up
+            after update of finished_at on etl.etl_runs
+            for each row when (old.finished_at is null and new.finished_at is not null)
+            execute function etl.sum_up_run();
+        alter table etl.etl_runs enable trigger etl_runs_sum_up;
+    end if;
+end
+$$;

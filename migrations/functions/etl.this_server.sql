@@ -10,4 +10,15 @@ $$;
 
 comment on function etl.this_server is 'The server: its timeline and when it was started';
 
-alter table etl.etl_rereads alter column server set default etl.this_server();
+-- A default that is there as it should be is left alone: to set it anew takes a lock that runs would have to wait for.
+do $$
+begin
+    if not exists (
+        select from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+        where d.adrelid = 'etl.etl_rereads'::regclass and a.attname = 'server'
+          and pg_get_expr(d.adbin, d.adrelid) = 'etl.this_server()'
+    ) then
+        alter table etl.etl_rereads alter column server set default etl.this_server();
+    end if;
+end
+$$;

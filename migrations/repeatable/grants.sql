@@ -5,7 +5,11 @@ set local search_path = pg_catalog, pg_temp;
 
 do $$
 declare
-    source text;
+    listed text[] := string_to_array(current_setting('vitrina.source_schemas'), ',');
+    here text := format('%s %s', 'etl'::regnamespace::oid, 'etl.etl_source_grants'::regclass::oid);
+    source record;
+    gone record;
+    given record;
     membership record;
     bound record;
 begin
@@ -52,14 +56,62 @@ begin
         end;
     end loop;
 
-    foreach source in array string_to_array(current_setting('vitrina.source_schemas'), ',')
+    -- What a migration has given before is not given again, because somebody may have taken it away. A table that is new since is
+    -- given, unless it was from its beginning (by default privileges) and is not any more.
+    for gone in
+        select g.schema_name as name from etl.etl_source_grants g
+        join pg_namespace n on n.nspname = g.schema_name
+        where g.table_name = '' and g.schema_name <> all (listed)
     loop
-        if exists (select from pg_namespace where nspname = source) then
-            execute format('grant usage on schema %I to vitrina_query, vitrina_mart', source);
-            execute format('grant select on all tables in schema %I to vitrina_query', source);
-            execute format('alter default privileges in schema %I grant select on tables to vitrina_query', source);
+        raise warning 'the schema % is not in VITRINA_SOURCE_SCHEMAS any more: queries may not read it from now on', gone.name;
+        execute format('revoke usage on schema %I from vitrina_query, vitrina_mart', gone.name);
+        execute format('revoke select on all tables in schema %I from vitrina_query', gone.name);
+        for given in
+            select d.defaclrole::regrole as role from pg_default_acl d
+            where d.defaclnamespace = to_regnamespace(quote_ident(gone.name)) and d.defaclobjtype = 'r'
+              and exists (select from aclexplode(d.defaclacl) as a where a.grantee = 'vitrina_query'::regrole)
+        loop
+            execute format('alter default privileges for role %s in schema %I revoke select on tables from vitrina_query', given.role, gone.name);
+        end loop;
+    end loop;
+
+    for source in
+        select n.oid, n.nspname as name, not exists (
+                   select from etl.etl_source_grants g
+                   where g.schema_name = n.nspname and g.table_name = '' and (g.object = n.oid or g.noted_in <> here)
+               ) as is_new
+        from pg_namespace n where n.nspname = any (listed)
+    loop
+        if source.is_new then
+            execute format('grant usage on schema %I to vitrina_query, vitrina_mart', source.name);
+        end if;
+        for given in
+            select c.relname as name from pg_class c
+            where c.relnamespace = source.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
+              and (source.is_new or not exists (
+                  select from etl.etl_source_grants g
+                  where case when g.noted_in = here then g.object = c.oid and g.table_name <> ''
+                             else g.schema_name = source.name and g.table_name = c.relname end
+              ) and not exists (
+                  select from pg_default_acl d, aclexplode(d.defaclacl) as a
+                  where d.defaclrole = c.relowner and d.defaclnamespace = source.oid and d.defaclobjtype = 'r'
+                    and a.grantee = 'vitrina_query'::regrole and a.privilege_type = 'SELECT'
+              ))
+        loop
+            execute format('grant select on %I.%I to vitrina_query', source.name, given.name);
+        end loop;
+        if source.is_new then
+            execute format('alter default privileges in schema %I grant select on tables to vitrina_query', source.name);
         end if;
     end loop;
+
+    delete from etl.etl_source_grants;
+    insert into etl.etl_source_grants (schema_name, table_name, object, noted_in)
+    select n.nspname, '', n.oid, here from pg_namespace n where n.nspname = any (listed)
+    union all
+    select n.nspname, c.relname, c.oid, here
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any (listed) and c.relkind in ('r', 'p', 'v', 'm', 'f');
 end
 $$;
 
@@ -126,7 +178,7 @@ grant select, update on sequence etl.etl_write_numbers to vitrina_app;
 revoke insert, update, delete on etl.etl_installation from vitrina_app;
 -- The log is append-only for the services too, and what was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
-revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.other_sessions, etl.other_transactions from vitrina_app;
+revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.etl_source_grants, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
 
 grant usage on schema apalis to vitrina_app;

@@ -1,13 +1,13 @@
 //! Brings a database to the version this program needs: tables by numbered migrations, functions by their files, then rights.
 
 pub mod functions;
+pub mod owners;
+pub mod queue;
 
-use apalis_postgres::PostgresStorage;
-use sqlx::{
-    AssertSqlSafe, Connection, PgConnection, PgPool,
-    migrate::Migrator,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection, PgPool, migrate::Migrator};
+use tokio::time::sleep;
 
 use crate::database;
 
@@ -20,10 +20,11 @@ const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 
-/// The schema of the extension that the queue needs, quoted, where that is not the queue's own.
-const HSTORE_ELSEWHERE: &str =
-    "select format('%I', n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-    where e.extname = 'hstore' and n.nspname <> 'apalis'";
+/// How often a migration is tried while transactions of the services are in its way, and how long it waits in between. It waits for a
+/// single lock for less than the second after which the server looks for deadlocks, so that it gives way and not a run.
+const TRIES: u32 = 120;
+const PAUSE: Duration = Duration::from_secs(1);
+const GIVE_WAY: &str = "set local lock_timeout = '200ms'";
 
 /// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
@@ -40,15 +41,31 @@ pub enum MigrateError {
     /// The account lacks a right.
     #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
     Denied(sqlx::migrate::MigrateError),
+    /// What would be Vitrina's belongs to others.
+    #[error("{}", refusal(.0))]
+    Foreign(Vec<owners::Foreign>),
     /// The server takes no writes.
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
     /// The account lacks a right, or the server refused the session or went away.
     #[error("the database refused: {0}; {advice}", advice = advice(.0))]
     Database(#[from] sqlx::Error),
-    /// The queue's own tables could not be made.
-    #[error("the queue's tables could not be made: {0}")]
+    /// The queue's own tables could not be made, or would not last.
+    #[error("the queue cannot work: {0}")]
     Queue(String),
+}
+
+impl MigrateError {
+    /// Whether a lock of another transaction is all that is in the way: a deadlock, or one that was not given in time.
+    fn is_in_the_way(&self) -> bool {
+        use sqlx::migrate::MigrateError::{Execute, ExecuteMigration};
+
+        let (Self::Database(error) | Self::Migrate(Execute(error) | ExecuteMigration(error, _))) = self else {
+            return false;
+        };
+        let code = error.as_database_error().and_then(|error| error.code());
+        matches!(code.as_deref(), Some("40P01" | "55P03"))
+    }
 }
 
 impl From<sqlx::migrate::MigrateError> for MigrateError {
@@ -72,7 +89,23 @@ fn advice(error: &sqlx::Error) -> &'static str {
     if is_denied(error) {
         return "migrate with an account that may create schemas, roles and extensions";
     }
+    if error.as_database_error().and_then(|error| error.code()).as_deref() == Some("55P03") {
+        return "a transaction has had locks on Vitrina's tables all the time: end it, or migrate again later";
+    }
     database::advice(error).unwrap_or("check the server and DATABASE_URL")
+}
+
+/// What is said of the first thing that belongs to another, and of how many there are.
+fn refusal(found: &[owners::Foreign]) -> String {
+    let Some(first) = found.first() else { return String::new() };
+    let more = if found.len() > 1 { format!(", as do {} more things", found.len() - 1) } else { String::new() };
+    format!(
+        "{first}{more}, who is neither a superuser nor the owner of the database nor this account, and could have put anything in the \
+         place of what is Vitrina's: if this database was migrated as {owner}, migrate as {owner}; if not, look at what is in the \
+         schema and drop it (drop schema {schema} cascade)",
+        owner = first.owner,
+        schema = first.schema,
+    )
 }
 
 /// Whether the account lacks a right.
@@ -84,19 +117,38 @@ fn is_denied(error: &sqlx::Error) -> bool {
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
+    // Nothing is called by a name that could mean another's function, until it is clear that the queue's schema is ours.
+    sqlx::raw_sql("set search_path = pg_catalog, pg_temp").execute(&mut lock).await?;
     if !database::takes_writes(&mut lock).await? {
         return Err(MigrateError::ReadOnly);
     }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
-    let outcome = migrate_locked(db, source_schemas).await;
+    let outcome = match owners::claim(&mut lock).await {
+        Ok(foreign) if foreign.is_empty() => migrate_beside_others(db, source_schemas).await,
+        Ok(foreign) => Err(MigrateError::Foreign(foreign)),
+        Err(error) => Err(error.into()),
+    };
     lock.close().await?;
     outcome
 }
 
+/// Services may be at work. A migration that one of their transactions is in the way of begins again.
+async fn migrate_beside_others(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
+    for _ in 1..TRIES {
+        match migrate_locked(db, source_schemas).await {
+            Err(error) if error.is_in_the_way() => tracing::info!("waiting for others: {error}"),
+            outcome => return outcome,
+        }
+        sleep(PAUSE).await;
+    }
+    migrate_locked(db, source_schemas).await
+}
+
 async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
-    set_up_queue(db).await?;
+    queue::set_up(db).await?;
     let mut tx = db.begin().await?;
+    sqlx::raw_sql(GIVE_WAY).execute(&mut *tx).await?;
     let found: i64 =
         sqlx::query_scalar("select coalesce(max(revision), 0) from etl.etl_functions").fetch_one(&mut *tx).await?;
     if found > functions::revision() {
@@ -110,27 +162,6 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     functions::apply(&mut tx, functions::FUNCTIONS, functions::revision()).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
     tx.commit().await?;
-    Ok(())
-}
-
-/// Makes the queue's own tables. Its migrations do not say where extensions and a function of theirs go: into its schema. A
-/// database may have the extension already, elsewhere; then the type gets its name in the queue's schema too.
-async fn set_up_queue(db: &PgPool) -> Result<(), MigrateError> {
-    let elsewhere: Option<String> = sqlx::query_scalar(HSTORE_ELSEWHERE).fetch_optional(db).await?;
-    let after = elsewhere.as_ref().map(|schema| format!(",{schema}")).unwrap_or_default();
-    let path = format!("apalis,pg_catalog{after},pg_temp");
-    let session = PgConnectOptions::clone(&db.connect_options()).options([("search_path", path)]);
-    let pool = PgPoolOptions::new().max_connections(2).connect_lazy_with(session);
-    let made = PostgresStorage::setup(&pool).await;
-    pool.close().await;
-    made.map_err(|error| MigrateError::Queue(error.to_string()))?;
-    if let Some(schema) = elsewhere {
-        let named: bool = sqlx::query_scalar("select to_regtype('apalis.hstore') is not null").fetch_one(db).await?;
-        if !named {
-            let domain = format!("create domain apalis.hstore as {schema}.hstore");
-            sqlx::raw_sql(AssertSqlSafe(domain)).execute(db).await?;
-        }
-    }
     Ok(())
 }
 

@@ -25,9 +25,11 @@ async fn a_sound_deployment_is_found_so() {
     for name in [
         "database",
         "migrations",
+        "owners",
         "rights",
         "account",
         "functions",
+        "queue",
         "horizon",
         "source content",
         "source ugc",
@@ -47,7 +49,9 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         "create table content.hidden (id int);
          revoke all on content.hidden from vitrina_query;
          revoke insert on etl.etl_runs from vitrina_app;
-         drop trigger etl_runs_sum_up on etl.etl_runs;",
+         drop trigger etl_runs_sum_up on etl.etl_runs;
+         alter schema etl_query owner to vitrina_mart;
+         drop extension hstore cascade;",
     )
     .execute(here.db.admin())
     .await
@@ -58,8 +62,9 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     assert_eq!((code, &report["ok"]), (Some(1), &false.into()));
     for (name, detail, fix) in [
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
+        ("owners", "the schema etl_query belongs to vitrina_mart: who could put anything", "find out who did that"),
         ("functions", "somebody has changed or dropped etl.sum_up_run", "vitrina migrate"),
-        ("source content", "queries may not read hidden", "vitrina migrate"),
+        ("queue", "the table apalis.jobs lacks metadata", "add column metadata"),
         ("workers", "none reported", "vitrina worker"),
         ("elasticsearch", "does not answer", "ELASTICSEARCH_URL"),
     ] {
@@ -69,6 +74,11 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
         assert!(found["fix"].as_str().unwrap().contains(fix), "{found}");
     }
     assert_eq!(finding(&report, "source nothing")["finding"], "note");
+    let restricted = finding(&report, "source content");
+    assert_eq!(
+        (&restricted["finding"], &restricted["detail"]),
+        (&"note".into(), &"queries may not read hidden".into())
+    );
 }
 
 #[tokio::test]

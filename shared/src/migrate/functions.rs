@@ -78,6 +78,10 @@ const LEND: &str = "grant execute on all functions in schema etl_page, etl_mart 
 const TAKE_BACK: &str =
     "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
 
+/// Where a trigger or a default has to be made, its table is locked before anything else, in the order in which runs lock them.
+const LOCK: &str =
+    "lock table etl.etl_runs, etl.etl_rereads, etl.etl_transitions, etl.etl_reports in access exclusive mode";
+
 /// Everything in our schemas that a file could have made: what the server says of it, and what removes it.
 const PRESENT: &str = r"
     with present as (
@@ -189,6 +193,11 @@ pub async fn apply(
     sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
     let found = applied(&mut tx).await?;
     let mut dropped = BTreeSet::new();
+    // What was changed by hand, or is new. A file that changed finds its trigger as it was.
+    let is_damaged = |file: &FunctionFile| found.get(file.name).is_none_or(|applied| !applied.is_intact);
+    if files.iter().any(|file| file.text.contains("\ndo $$") && is_damaged(file)) {
+        sqlx::raw_sql(LOCK).execute(&mut *tx).await?;
+    }
     for gone in found.keys().filter(|name| files.iter().all(|file| file.name != **name)) {
         dropped.extend(remove(&mut tx, gone).await?);
         sqlx::query("delete from etl.etl_functions where name = $1").bind(gone).execute(&mut *tx).await?;

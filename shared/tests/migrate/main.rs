@@ -1,9 +1,11 @@
 //! Migrations, repeated and at once, and the rights that they leave.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod beside;
 mod files;
 mod functions;
 mod owners;
+mod strangers;
 
 use std::collections::BTreeSet;
 
@@ -208,7 +210,7 @@ async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_an
     for append_only in ["update etl.etl_transitions", "delete etl.etl_transitions"] {
         assert!(expected.remove(append_only));
     }
-    for applied in ["etl._sqlx_migrations", "etl.etl_functions"] {
+    for applied in ["etl._sqlx_migrations", "etl.etl_functions", "etl.etl_source_grants"] {
         for right in ["insert", "update", "delete"] {
             assert!(expected.remove(&format!("{right} {applied}")));
         }
@@ -391,4 +393,74 @@ async fn other_source_schemas_are_read_where_they_are_configured() {
     migrate::migrate(db.admin(), &["private".to_owned(), "not_there_yet".to_owned()]).await.unwrap();
 
     assert_eq!(code_as(&db, "vitrina_query", "select * from private.salaries").await, None);
+}
+
+#[tokio::test]
+async fn what_was_taken_from_the_query_role_is_not_given_back() {
+    let db = with_sources().await;
+    sqlx::raw_sql(
+        "revoke select on content.film_work from vitrina_query;
+         create table content.hidden (id int); revoke select on content.hidden from vitrina_query;
+         create role maker_of_tables; create table content.later (id int); alter table content.later owner to maker_of_tables;
+         revoke select on content.later from vitrina_query",
+    )
+    .execute(db.admin())
+    .await
+    .unwrap();
+
+    for _ in 0..2 {
+        migrate::migrate(db.admin(), &schemas()).await.unwrap();
+        assert_eq!(
+            rights(&db, "vitrina_query").await,
+            set(&["select content.later", "select ugc.ratings"]),
+            "a table that is new since, and of an owner without default privileges, is given; what was taken away is not"
+        );
+    }
+
+    // A restored database has the same names and other oids.
+    sqlx::raw_sql("update etl.etl_source_grants set object = 1, noted_in = 'elsewhere'")
+        .execute(db.admin())
+        .await
+        .unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    assert_eq!(rights(&db, "vitrina_query").await, set(&["select content.later", "select ugc.ratings"]));
+
+    // A schema that was dropped and made again is another one.
+    sqlx::raw_sql(
+        "drop schema content cascade; drop role maker_of_tables;
+         create schema content; create table content.film_work (id int)",
+    )
+    .execute(db.admin())
+    .await
+    .unwrap();
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    assert_eq!(rights(&db, "vitrina_query").await, set(&["select content.film_work", "select ugc.ratings"]));
+}
+
+#[tokio::test]
+async fn a_schema_that_is_no_longer_listed_is_taken_away_and_what_others_gave_is_not() {
+    let db = with_sources().await;
+    sqlx::raw_sql("grant usage on schema private to vitrina_query; grant select on private.salaries to vitrina_query")
+        .execute(db.admin())
+        .await
+        .unwrap();
+
+    migrate::migrate(db.admin(), &["content".to_owned()]).await.unwrap();
+
+    assert_eq!(rights(&db, "vitrina_query").await, set(&["select content.film_work", "select private.salaries"]));
+    sqlx::raw_sql("create table ugc.later (id int)").execute(db.admin()).await.unwrap();
+    let left: Vec<String> = sqlx::query_scalar(
+        "select format('%s: %s', r.rolname, p) from pg_roles r cross join unnest(array['usage', 'create']) p
+         where r.rolname ~ '^vitrina_' and has_schema_privilege(r.oid, 'ugc', p)
+         union all select c.relname::text from pg_class c
+         where c.relnamespace = 'ugc'::regnamespace and has_table_privilege('vitrina_query', c.oid, 'select')",
+    )
+    .fetch_all(db.admin())
+    .await
+    .unwrap();
+    assert_eq!(left, Vec::<String>::new());
+
+    migrate::migrate(db.admin(), &schemas()).await.unwrap();
+    let all = ["select content.film_work", "select private.salaries", "select ugc.later", "select ugc.ratings"];
+    assert_eq!(rights(&db, "vitrina_query").await, set(&all));
 }

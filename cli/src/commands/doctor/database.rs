@@ -16,6 +16,8 @@ use super::check::{Check, Report};
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How many things of others are named.
+const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
 pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &mut Report) {
@@ -60,10 +62,12 @@ async fn look(
         let fix = "turn it off for the server, the database and the account";
         report.add(Check::wrong("server", "it takes no writes: default_transaction_read_only is on", fix));
     }
+    owners(connection, report).await?;
     if migrations(connection, report).await? {
         rights(connection, &found, report).await?;
         account(connection, report).await?;
         functions(connection, report).await?;
+        queue(connection, report).await?;
         sources(connection, source, report).await?;
     }
     notifications(connection, url, report).await;
@@ -127,6 +131,37 @@ async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Re
     Ok(())
 }
 
+/// Whether Vitrina's schemas, and what is in them, belong to those that may do anything in this database anyway.
+async fn owners(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+    let found = migrate::owners::examine(connection).await?;
+    let all: Vec<_> = found.foreign.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    match (&found.keeper, &found.foreign[..]) {
+        (_, [_, ..]) => {
+            let more = match found.foreign.len().saturating_sub(MOST_NAMED) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let detail = format!("{}{more}: who could put anything in the place of what is Vitrina's", all.join(", "));
+            let fix =
+                "find out who did that, look at what is in the schema, and drop it, or give it back (alter … owner to)";
+            report.add(Check::wrong("owners", detail, fix));
+        }
+        (Some(keeper), []) if found.is_keeper_ordinary => report.add(Check::note(
+            "owners",
+            format!("what is Vitrina's belongs to {keeper}, neither a superuser nor the owner of the database"),
+            format!("make sure that {keeper} is the account that migrates, and that nobody else uses it"),
+        )),
+        (Some(keeper), []) => report.add(Check::good("owners", format!("what is Vitrina's belongs to {keeper}"))),
+        (None, []) => {}
+    }
+    if let Some(owner) = found.marts {
+        let detail = format!("the schema analytics belongs to {owner}, who can exchange every mart in it");
+        let fix = "trust its owner like Vitrina itself, or give it to the owner of the database: alter schema analytics owner to …";
+        report.add(Check::note("owners", detail, fix));
+    }
+    Ok(())
+}
+
 /// Whether the functions are those that were applied, and lend their rights to the services alone.
 async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
     let found = migrate::functions::examine(connection).await?;
@@ -149,6 +184,18 @@ async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::
     Ok(())
 }
 
+/// Whether the queue's table has its columns, and nobody else can take one away.
+async fn queue(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+    report.add(match migrate::queue::examine(connection).await? {
+        None => Check::good("queue", "the queue's table has all its columns"),
+        Some(problem) => {
+            let (detail, fix) = problem.split_once(": ").unwrap_or((&problem, MIGRATE));
+            Check::wrong("queue", detail, fix)
+        }
+    });
+    Ok(())
+}
+
 async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &mut Report) -> sqlx::Result<()> {
     for found in server::sources(connection, &source.schemas).await? {
         let name = format!("source {}", found.schema);
@@ -157,7 +204,10 @@ async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &
             Check::note(&name, "there is no such schema", fix)
         } else if !found.unreadable.is_empty() {
             let detail = format!("queries may not read {}", found.unreadable.join(", "));
-            Check::wrong(&name, detail, format!("{MIGRATE}: it grants the right to read them"))
+            let fix = format!(
+                "{MIGRATE} if they are new; what was taken from vitrina_query by hand stays so until somebody grants it again"
+            );
+            Check::note(&name, detail, fix)
         } else {
             Check::good(&name, format!("{} tables, all readable", found.tables))
         });

@@ -1,0 +1,117 @@
+//! Whose Vitrina's schemas are.
+//!
+//! The owner of a schema, or of a table in it, can put triggers and functions there, which then execute with the rights of
+//! whoever migrates, and of Vitrina's roles. So a schema that somebody else has made is never adopted.
+
+use std::fmt;
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+/// The schemas that hold nothing but Vitrina's.
+const OURS: &[&str] = &["etl", "etl_query", "etl_page", "etl_mart", "etl_swap", "apalis"];
+
+/// The schema of the marts, in which others have tables too.
+const MARTS: &str = "analytics";
+
+/// Names mean the server's own: a schema of ours may be another's.
+const SESSION: &str = "set local search_path = pg_catalog, pg_temp";
+
+/// The roles that can do what they like in this database anyway.
+pub(super) const TRUSTED: &str = "
+    select r.oid from pg_roles r where r.rolsuper or r.rolname = 'pg_database_owner'
+    union all select d.datdba from pg_database d where d.datname = current_database()";
+
+/// What in our schemas belongs to others than the trusted, the role $2 and, of what is made for them, our own roles. The
+/// server notes no owner of what belongs to the superuser that made the database.
+const FOREIGN: &str = "
+    ours as (select n.oid, n.nspname, n.nspowner from pg_namespace n where n.nspname = any ($1)),
+    owned as (
+        select 0 as place, format('schema %s', o.nspname) as what, o.nspname, o.nspowner as owner from ours o
+        union all
+        select 1, pg_describe_object(d.classid, d.objid, 0), o.nspname, s.refobjid
+        from ours o
+        join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = o.oid
+        join pg_shdepend s on s.classid = d.classid and s.objid = d.objid and s.objsubid = 0 and s.deptype = 'o'
+        where s.dbid = (select oid from pg_database where datname = current_database())
+    )
+    select o.what, o.nspname::text as schema, r.rolname::text as owner
+    from owned o
+    join pg_roles r on r.oid = o.owner
+    where o.owner not in (select t.oid from trusted t) and r.rolname is distinct from $2
+      and not (o.place = 1 and o.nspname in ('etl_page', 'etl_mart', 'etl_swap')
+               and r.rolname in ('vitrina_query', 'vitrina_mart'))
+    order by o.place, o.what collate \"C\"";
+
+/// Something that another role owns.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Foreign {
+    /// As the server describes it: `schema etl`.
+    pub what: String,
+    /// The schema that it is, or stands in.
+    pub schema: String,
+    /// The role.
+    pub owner: String,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} belongs to {}", self.what, self.owner)
+    }
+}
+
+/// Whose everything is that Vitrina has in a database.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ownership {
+    /// Who has migrated, if somebody has.
+    pub keeper: Option<String>,
+    /// Whether the keeper is neither a superuser nor the owner of the database.
+    pub is_keeper_ordinary: bool,
+    /// What belongs neither to the keeper nor to a superuser or the owner of the database.
+    pub foreign: Vec<Foreign>,
+    /// The owner of the schema of the marts, if it is none of these.
+    pub marts: Option<String>,
+}
+
+/// Makes the schemas that are lacking, before others can. Returns what belongs to others than the trusted and this account;
+/// then nothing was made.
+pub(super) async fn claim(connection: &mut PgConnection) -> sqlx::Result<Vec<Foreign>> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
+    let account: String = sqlx::query_scalar("select current_user::text").fetch_one(&mut *tx).await?;
+    let found = foreign(&mut tx, Some(&account)).await?;
+    if found.is_empty() {
+        let question = "select s.name from unnest($1) as s (name) where to_regnamespace(s.name) is null";
+        let lacking: Vec<String> =
+            sqlx::query_scalar(question).bind([OURS, &[MARTS]].concat()).fetch_all(&mut *tx).await?;
+        for schema in lacking {
+            sqlx::raw_sql(AssertSqlSafe(format!("create schema {schema}"))).execute(&mut *tx).await?;
+        }
+        tx.commit().await?;
+    }
+    Ok(found)
+}
+
+async fn foreign(connection: &mut PgConnection, keeper: Option<&str>) -> sqlx::Result<Vec<Foreign>> {
+    let question = format!("with trusted as ({TRUSTED}), {FOREIGN}");
+    sqlx::query_as(AssertSqlSafe(question)).bind(OURS).bind(keeper).fetch_all(connection).await
+}
+
+/// Looks at the owners of Vitrina's schemas and of what is in them.
+pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Ownership> {
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
+    let question = format!(
+        "select r.rolname::text, r.oid not in ({TRUSTED})
+         from pg_class c join pg_roles r on r.oid = c.relowner where c.oid = to_regclass('etl.etl_functions')"
+    );
+    let keeper: Option<(String, bool)> = sqlx::query_as(AssertSqlSafe(question)).fetch_optional(&mut *tx).await?;
+    let (keeper, is_keeper_ordinary) = keeper.map_or((None, false), |(name, ordinary)| (Some(name), ordinary));
+    let found = foreign(&mut tx, keeper.as_deref()).await?;
+    let question = format!(
+        "select r.rolname::text from pg_namespace n join pg_roles r on r.oid = n.nspowner
+         where n.nspname = $1 and r.oid not in ({TRUSTED}) and r.rolname is distinct from $2"
+    );
+    let marts = sqlx::query_scalar(AssertSqlSafe(question)).bind(MARTS).bind(&keeper).fetch_optional(&mut *tx).await?;
+    tx.rollback().await?;
+    Ok(Ownership { keeper, is_keeper_ordinary, foreign: found, marts })
+}
