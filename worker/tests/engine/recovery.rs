@@ -97,8 +97,7 @@ async fn a_run_survives_that_all_its_connections_are_cut_again_and_again() {
         world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "0.2")]);
     }
     let run = world.run(pipeline).await;
-    // More often than one job may be lost: a batch in between makes it another one.
-    for _ in 0..12 {
+    for _ in 0..8 {
         let before = world.find(run).await.batches;
         eventually("a batch", || async {
             let run = world.find(run).await;
@@ -118,4 +117,24 @@ async fn a_run_survives_that_all_its_connections_are_cut_again_and_again() {
     assert_eq!(run.attempts, 0, "a lost connection is nobody's failed attempt");
     world.assert_same(ITEMS, "analytics.item").await;
     world.assert_no_litter().await;
+}
+
+/// More often than a batch may lose its session: each batch that was committed meanwhile begins anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_are_ended_between_batches_cost_no_attempt_however_many() {
+    let world = World::with_worker().await;
+    world.items(1, 20_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let run = world.run(pipeline).await;
+    let ended = format!(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where datname = current_database() and application_name = 'vitrina-worker {run}'"
+    );
+    for _ in 0..9 {
+        let before = world.find(run).await.batches;
+        eventually("batches", || async { (world.find(run).await.batches > before + 3).then_some(()) }).await;
+        eventually("a session that ends", || async { (world.number(&ended).await > 0).then_some(()) }).await;
+    }
+    assert_eq!(world.succeeded(run).await.attempts, 0);
+    world.assert_same(ITEMS, "analytics.item").await;
 }
