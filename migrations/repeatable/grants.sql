@@ -64,15 +64,22 @@ begin
         where g.table_name = '' and g.schema_name <> all (listed)
     loop
         raise warning 'the schema % is not in VITRINA_SOURCE_SCHEMAS any more: queries may not read it from now on', gone.name;
-        execute format('revoke usage on schema %I from vitrina_query, vitrina_mart', gone.name);
-        execute format('revoke select on all tables in schema %I from vitrina_query', gone.name);
-        for given in
-            select d.defaclrole::regrole as role from pg_default_acl d
-            where d.defaclnamespace = to_regnamespace(quote_ident(gone.name)) and d.defaclobjtype = 'r'
-              and exists (select from aclexplode(d.defaclacl) as a where a.grantee = 'vitrina_query'::regrole)
-        loop
-            execute format('alter default privileges for role %s in schema %I revoke select on tables from vitrina_query', given.role, gone.name);
-        end loop;
+        begin
+            execute format('revoke usage on schema %I from vitrina_query, vitrina_mart', gone.name);
+            execute format('revoke select on all tables in schema %I from vitrina_query', gone.name);
+            for given in
+                select d.defaclrole::regrole as role from pg_default_acl d
+                where d.defaclnamespace = to_regnamespace(quote_ident(gone.name)) and d.defaclobjtype = 'r'
+                  and exists (select from aclexplode(d.defaclacl) as a where a.grantee = 'vitrina_query'::regrole)
+            loop
+                execute format('alter default privileges for role %s in schema %I revoke select on tables from vitrina_query',
+                               given.role, gone.name);
+            end loop;
+        exception
+            when insufficient_privilege then
+                raise warning 'this account may not take the schema % from vitrina_query (%): its owner does it with: revoke usage on schema % from vitrina_query, vitrina_mart',
+                    gone.name, sqlerrm, quote_ident(gone.name);
+        end;
     end loop;
 
     for source in
