@@ -1,6 +1,6 @@
 //! What handlers reach the world through.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use salvo::Depot;
 use sqlx::PgPool;
@@ -10,14 +10,19 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database::{self, BY_KEY, LastingPool},
-    domain::PipelineId,
+    domain::{PipelineId, PipelineRef},
     guard::{Describing, SourceSchemas},
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
     store::reports::REPORTS_CHANNEL,
 };
 
-use crate::{deployment::Deployment, problem::ApiError, streams::Streams, turns::Turns};
+use crate::{
+    deployment::Deployment,
+    problem::{ApiError, ApiResult},
+    streams::Streams,
+    turns::{self, Turns},
+};
 
 /// Queries described at once.
 const DESCRIBING_CONNECTIONS: u32 = 4;
@@ -40,6 +45,8 @@ pub struct App {
     pub turns: Turns<Arc<str>>,
     /// Which pipelines are changed just now.
     pub changes: Turns<PipelineId>,
+    /// Which pipelines are commanded just now, as requests name them: by id and by name are two turns.
+    commands: Turns<PipelineRef>,
     /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
@@ -86,6 +93,10 @@ impl App {
                 "the server is still busy with an earlier query of this token, one is read at a time",
             ),
             changes: Turns::new(config.request_timeout, "others change this pipeline, one change is made at a time"),
+            commands: Turns::new(
+                config.request_timeout,
+                "other commands wait for this pipeline, one is done at a time",
+            ),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
             wakeups,
             progress,
@@ -100,6 +111,16 @@ impl App {
     /// The connections of requests.
     pub fn db(&self) -> PgPool {
         self.db.current()
+    }
+
+    /// Does something with a pipeline on the turn of those that name it so. Of many requests one keeps a connection while the
+    /// pipeline's row is locked.
+    pub async fn command<T: Send + 'static>(
+        &self,
+        pipeline: PipelineRef,
+        work: impl Future<Output = ApiResult<T>> + Send + 'static,
+    ) -> ApiResult<T> {
+        turns::finish(self.commands.take(&pipeline).await?, work).await
     }
 
     /// The state of the request's server.

@@ -1,8 +1,10 @@
 //! One at a time per key. Descriptions of queries take turns per author: an author who keeps the server busy with one query
-//! waits for it, and no other author does. Changes take turns per pipeline, so that they do not overtake each other.
+//! waits for it, and no other author does. Changes take turns per pipeline, so that they do not overtake each other. Commands
+//! take turns per pipeline too, before they have a connection: a row may be locked for long, and whoever waits for it keeps one.
 
 use std::{
     collections::HashMap,
+    future::Future,
     hash::Hash,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -12,6 +14,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
+use tracing::Instrument;
 
 use crate::problem::{ApiError, ApiResult};
 
@@ -50,6 +53,20 @@ impl<K: Clone + Eq + Hash> Turns<K> {
         queues.retain(|_, queue| Arc::strong_count(queue) > 1);
         queues.entry(key.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
     }
+}
+
+/// Does on a turn what must come to its end, in a task of its own: a request that is given up leaves its statement waiting, with
+/// its connection, and the next one must not have the turn before that is over.
+pub async fn finish<T: Send + 'static>(
+    turn: OwnedSemaphorePermit,
+    work: impl Future<Output = ApiResult<T>> + Send + 'static,
+) -> ApiResult<T> {
+    let work = async move {
+        let done = work.await;
+        drop(turn);
+        done
+    };
+    tokio::spawn(work.in_current_span()).await.unwrap_or_else(|error| Err(ApiError::internal(error)))
 }
 
 #[cfg(test)]

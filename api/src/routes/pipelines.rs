@@ -1,5 +1,7 @@
 //! Pipelines: list, show, create, change, remove, and where one stands.
 
+use std::sync::Arc;
+
 use chrono::Utc;
 use salvo::{
     Depot, Request,
@@ -19,6 +21,7 @@ use crate::{
     input::{self, Query},
     middleware::Actor,
     problem::{ApiError, ApiResult, FieldError},
+    turns,
     views::{
         NoContent, Page, PipelineInput, PipelinePatch, PipelineView, ProgressView, RunView, StateView, StatusView,
         Versioned,
@@ -106,9 +109,19 @@ pub async fn change(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     let (pipeline, expected) = (input::pipeline(req), input::if_match(req)?);
     let patch: PipelinePatch = input::json(req, app.config.max_body_bytes).await?;
     let found = find(&app, &pipeline).await?.id;
-    let _turn = app.changes.take(&found).await?;
+    let turn = app.changes.take(&found).await?;
+    turns::finish(turn, change_on_turn(app, actor, found, expected, patch)).await
+}
+
+async fn change_on_turn(
+    app: Arc<App>,
+    actor: Actor,
+    pipeline: PipelineId,
+    expected: Option<Vec<i64>>,
+    patch: PipelinePatch,
+) -> ApiResult<Versioned> {
     for _ in 0..CHANGE_ATTEMPTS {
-        let current = find(&app, &found.into()).await?;
+        let current = find(&app, &pipeline.into()).await?;
         if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
             return Err(ConfigurationError::VersionChanged(current.version).into());
         }
@@ -145,9 +158,12 @@ pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent
     let (app, expected) = (App::of(depot)?, input::if_match(req)?);
     let found = find(&app, &input::pipeline(req)).await?.id;
     // It may wait for a batch: of many requests one keeps a connection.
-    let _turn = app.changes.take(&found).await?;
-    configuration::delete(&app.db(), &found.into(), expected.as_deref()).await?;
-    Ok(NoContent)
+    let (turn, db) = (app.changes.take(&found).await?, app.db());
+    turns::finish(turn, async move {
+        configuration::delete(&db, &found.into(), expected.as_deref()).await?;
+        Ok(NoContent)
+    })
+    .await
 }
 
 /// What is wrong with a draft.

@@ -149,7 +149,10 @@ where
     let actor = Actor::of(depot)?;
     // Before it is queued: its end cannot be missed.
     let mut ends = app.report_ends.subscribe();
-    let id = reports::request(&app.db(), &input::pipeline(req), request, actor.cause()).await?;
+    let (pipeline, db, request, requester) = (input::pipeline(req), app.db(), request.clone(), actor.clone());
+    let named = pipeline.clone();
+    let requested = async move { Ok(reports::request(&db, &pipeline, &request, requester.cause()).await?) };
+    let id = app.command(named, requested).await?;
     let deadline = tokio::time::sleep(wait);
     tokio::pin!(deadline);
     let mut report = read(app, id).await?;

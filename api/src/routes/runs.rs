@@ -40,13 +40,16 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
     let mut query = Query::of(req);
     let (full, allow_removal) = (query.take_bool("full"), query.take_bool("allow_removal"));
     query.finish()?;
-    let wanted = WantedRun {
-        idempotency_key: key.as_deref(),
-        full: full.unwrap_or(false),
-        allow_removal: allow_removal.unwrap_or(false),
-    };
-    let requested = lifecycle::request_run_as(&app.db(), &input::pipeline(req), wanted, actor.cause()).await?;
-    Ok(Accepted(requested.into()))
+    let (pipeline, db) = (input::pipeline(req), app.db());
+    let requested = app.command(pipeline.clone(), async move {
+        let wanted = WantedRun {
+            idempotency_key: key.as_deref(),
+            full: full.unwrap_or(false),
+            allow_removal: allow_removal.unwrap_or(false),
+        };
+        Ok(lifecycle::request_run_as(&db, &pipeline, wanted, actor.cause()).await?)
+    });
+    Ok(Accepted(requested.await?.into()))
 }
 
 /// Pause after the current batch.
@@ -58,8 +61,10 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
 )]
 pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let status = lifecycle::request_pause(&app.db(), &input::pipeline(req), actor.cause()).await?;
-    Ok(Accepted(CommandView { status: status.into() }))
+    let (pipeline, db) = (input::pipeline(req), app.db());
+    let status = app
+        .command(pipeline.clone(), async move { Ok(lifecycle::request_pause(&db, &pipeline, actor.cause()).await?) });
+    Ok(Accepted(CommandView { status: status.await?.into() }))
 }
 
 /// End the unfinished run. A batch that is being written does not commit.
@@ -71,7 +76,10 @@ pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let cancelled = lifecycle::cancel(&app.db(), &input::pipeline(req), actor.cause()).await?;
+    let (pipeline, db) = (input::pipeline(req), app.db());
+    let cancelled =
+        app.command(pipeline.clone(), async move { Ok(lifecycle::cancel(&db, &pipeline, actor.cause()).await?) });
+    let cancelled = cancelled.await?;
     metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(cancelled.statements);
     Ok(Accepted(CommandView { status: cancelled.status.into() }))
 }
@@ -85,8 +93,10 @@ pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<
 )]
 pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let status = lifecycle::reset(&app.db(), &input::pipeline(req), actor.cause()).await?;
-    Ok(Accepted(CommandView { status: status.into() }))
+    let (pipeline, db) = (input::pipeline(req), app.db());
+    let status =
+        app.command(pipeline.clone(), async move { Ok(lifecycle::reset(&db, &pipeline, actor.cause()).await?) });
+    Ok(Accepted(CommandView { status: status.await?.into() }))
 }
 
 /// Repeat an earlier run with its inputs: its configuration and where it began.
@@ -98,8 +108,11 @@ pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let requested = lifecycle::run_again(&app.db(), input::run(req)?, actor.cause()).await?;
-    Ok(Accepted(requested.into()))
+    let (id, db) = (input::run(req)?, app.db());
+    let run = runs::find(&mut *db.acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
+    let requested =
+        app.command(run.pipeline_id.into(), async move { Ok(lifecycle::run_again(&db, id, actor.cause()).await?) });
+    Ok(Accepted(requested.await?.into()))
 }
 
 /// List a pipeline's runs, newest first.

@@ -305,3 +305,38 @@ async fn a_run_whose_target_is_being_written_is_refused_with_the_name_of_who_wri
     api.simulate_worker("genres", "IDLE", "SUCCESS").await;
     api.run("copy").await;
 }
+
+/// Whoever waits for a row keeps a connection, also after the client has gone.
+#[tokio::test]
+async fn commands_that_wait_for_one_pipeline_leave_connections_to_everything_else() {
+    let api = Api::start().await;
+    let id = api.create_genres("genres").await["id"].as_str().unwrap().to_owned();
+    api.run("genres").await;
+    api.simulate_worker("genres", "IDLE", "SUCCESS").await;
+    let run: String = sqlx::query_scalar("select id::text from etl.etl_runs").fetch_one(api.db.pool()).await.unwrap();
+    let mut other = api.db.admin().begin().await.unwrap();
+    sqlx::query("select from etl.etl_pipelines for update").execute(&mut *other).await.unwrap();
+
+    let given_up = async |request: reqwest::RequestBuilder| {
+        let answer = request.timeout(std::time::Duration::from_millis(200)).send().await;
+        assert!(answer.is_err_and(|error| error.is_timeout()), "nothing waits for the row");
+    };
+    // More of each than there are connections, one after the other: the server has noticed that the client went.
+    for _ in 0..9 {
+        given_up(api.post("/pipelines/genres/reset")).await;
+        given_up(api.delete("/pipelines/genres")).await;
+    }
+    let paths = ["run", "pause", "cancel", "reset", "preview", "reconcile"];
+    let by_name = paths.iter().map(|command| format!("/pipelines/genres/{command}"));
+    let by_id = paths.iter().map(|command| format!("/pipelines/{id}/{command}"));
+    let again = (0..9).map(|_| format!("/runs/{run}/again"));
+    let requests = by_name.chain(by_id).chain(again).map(|path| given_up(api.post(&path)));
+    futures_util::future::join_all(requests).await;
+
+    let waiting = "select count(*) from pg_stat_activity
+                   where wait_event_type = 'Lock' and application_name = 'vitrina-api' and datname = current_database()";
+    let waiting: i64 = sqlx::query_scalar(waiting).fetch_one(api.db.admin()).await.unwrap();
+    assert!((1..=3).contains(&waiting), "{waiting} connections wait for one row");
+    api.show("/pipelines").await;
+    other.rollback().await.unwrap();
+}

@@ -42,7 +42,7 @@ id!(
 );
 
 /// How a client names a pipeline: by id or by name. A name never looks like an id (see `PipelineDraft`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PipelineRef {
     /// By identity.
     Id(PipelineId),
