@@ -169,10 +169,10 @@ pub fn at_commit(error: sqlx::Error) -> BatchError {
 }
 
 fn explained(error: BatchError, applies: bool, explain: impl Fn(String) -> String) -> BatchError {
-    match error {
-        BatchError::Failed { class, message } if applies => BatchError::Failed { class, message: explain(message) },
-        error => error,
+    if let (BatchError::Failed { class, message }, true) = (&error, applies) {
+        return BatchError::Failed { class: *class, message: explain(message.clone()) };
     }
+    error
 }
 
 /// Why a batch fails whose rejected rows take too much. `what` begins the sentence: who refuses them.
