@@ -132,7 +132,7 @@ pub(super) async fn mismatches(
             if !columns.is_empty() {
                 let mut messages = key::problems(draft, &entry.key, reader, Some((columns, target)));
                 messages.extend(column_problems(connection, draft, target, &reader.arriving, columns).await?);
-                messages.extend(value_problem(connection, draft, reader, columns, name).await?);
+                messages.extend(value_problem(connection, &reader.arriving, columns, name).await?);
                 problems.extend(messages.into_iter().map(of_query));
             }
         }
@@ -233,20 +233,15 @@ async fn misfits(
         .collect())
 }
 
-/// Values that call a function of somebody on their way into a column, or where the page that writes them says how far it
-/// came: it would execute with the rights to write marts. The two keys of the walk are compared and written as text there,
-/// whether the target has them or not.
+/// Values that call a function of somebody on their way into a column: it would execute with the rights to write marts.
 async fn value_problem(
     connection: &mut PgConnection,
-    draft: &PipelineDraft,
-    reader: &Reader,
+    source: &[SourceColumn],
     columns: &[TargetColumn],
     table: &str,
 ) -> Result<Option<String>, sqlx::Error> {
-    let walk = [draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref()];
-    let walked = reader.columns.iter().filter(|column| walk.contains(&Some(column.name.as_str())));
-    let written = pairs(&reader.arriving, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid));
-    let (from, to): (Vec<_>, Vec<_>) = written.chain(walked.map(|column| (column.type_oid, column.type_oid))).unzip();
+    let (from, to): (Vec<_>, Vec<_>) =
+        pairs(source, columns).into_iter().map(|(column, own)| (column.type_oid, own.type_oid)).unzip();
     match guard::check_arriving(connection, &from, &to, table).await {
         Ok(()) => Ok(None),
         Err(GuardError::Refused(refusal)) => Ok(Some(refusal.to_string())),
