@@ -35,7 +35,7 @@ use describe::keep_temporary_schema;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
-pub use judged::{check_arriving, check_types};
+pub use judged::{FIRST_ADDED, check_arriving, check_types};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 
@@ -146,6 +146,20 @@ pub enum Refusal {
          column one"
     )]
     ForeignValueType { name: String },
+    #[error(
+        "the type {name} is in the schema {schema}, whose owner {owner} is neither a superuser nor the database's owner and \
+         could put another type in its place, whose casts would execute with the rights to write marts: cast the column in \
+         the query to a type of PostgreSQL's own, for instance to text, or move the type, or the extension that brought it, \
+         into a schema of a superuser or of the database's owner (alter type … set schema, alter extension … set schema)"
+    )]
+    ValueTypeOfForeignSchema { name: String, schema: String, owner: String },
+    #[error(
+        "the type {name} is of the extension {extension}, whose owner {owner} is neither a superuser nor the database's owner \
+         and could put another type in its place, whose casts would execute with the rights to write marts: cast the column \
+         in the query to a type of PostgreSQL's own, for instance to text, or have a superuser or the database's owner create \
+         the extension"
+    )]
+    ValueTypeOfForeignExtension { name: String, extension: String, owner: String },
     #[error(
         "the role vitrina_query cannot read {name}: run `vitrina migrate` again, or grant select on {name} to vitrina_query"
     )]

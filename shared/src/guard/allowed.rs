@@ -97,18 +97,21 @@ pub(super) struct FunctionFacts {
     pub security_definer: bool,
     /// Whether it changes settings while it executes, other than where names are looked up.
     pub configured: bool,
-    /// Whether it is compiled code: an extension's, which a superuser has installed.
+    /// Whether it is compiled code: a superuser's, or that of an extension which the server's configuration trusts.
     pub native: bool,
     /// Whether it takes or returns what only the server can have.
     pub internal: bool,
     /// Whether it is an aggregate or a window function.
     pub aggregate: bool,
+    /// Whether only the server, superusers and the database's owner can drop it: its own owner, that of its schema and that of
+    /// the extension which brought it.
+    pub kept: bool,
 }
 
 impl FunctionFacts {
-    /// Whether it came with the server, or with an extension as compiled code that only computes.
+    /// Whether it came with the server, or with an extension as compiled code that only computes and stays what it is.
     pub(super) fn is_the_servers(&self) -> bool {
-        self.builtin || self.native && self.volatility == "i" && !self.security_definer
+        self.builtin || self.native && self.kept && self.volatility == "i" && !self.security_definer
     }
 
     pub(super) fn name(&self) -> FunctionName {

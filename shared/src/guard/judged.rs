@@ -15,6 +15,9 @@ use super::allowed::{Author, FunctionFacts, Use};
 use super::{FunctionName, GuardError, Refusal, SourceSchemas};
 use crate::domain::OWN_SCHEMAS;
 
+/// The first oid that is not of the server itself.
+pub const FIRST_ADDED: u32 = 16_384;
+
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;
 
@@ -135,21 +138,28 @@ pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], t
     }
 }
 
-/// Refuses types that their owner can change at any time: a domain gets a check, any type a cast, also while a run goes on. The
-/// server, a superuser, the database's owner and the mart's owner are trusted; what an extension brings belongs to a superuser.
+/// Refuses types that somebody can change at any time: their owner gives a domain a check, and any type a cast, also while a run
+/// goes on; the owner of their schema or of their extension drops them and makes others of the same name. The server, a
+/// superuser, the database's owner and the mart's owner are trusted. Everybody who may create schemas can bring the extensions
+/// that the server's configuration trusts: their types belong to a superuser then, and the extension to them.
 pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&str>) -> Result<(), GuardError> {
     if !any_added(types) {
         return Ok(());
     }
     match catalog::changeable_type(conn, types, table).await? {
-        Some(name) => Err(Refusal::ForeignValueType { name }.into()),
+        Some(catalog::Changeable { name, owner, schema, extension }) => Err(match (schema, extension) {
+            (Some(schema), _) => Refusal::ValueTypeOfForeignSchema { name, schema, owner },
+            (None, Some(extension)) => Refusal::ValueTypeOfForeignExtension { name, extension, owner },
+            (None, None) => Refusal::ForeignValueType { name },
+        }
+        .into()),
         None => Ok(()),
     }
 }
 
 /// Whether one of these types is not the server's own. Those are made of each other alone.
 fn any_added(types: &[u32]) -> bool {
-    types.iter().any(|oid| *oid >= catalog::FIRST_ADDED)
+    types.iter().any(|oid| *oid >= FIRST_ADDED)
 }
 
 /// What the catalog says of the functions that each name may mean.

@@ -304,6 +304,21 @@ const TYPES: &str = r"
     create domain content.of_a_superuser as int check (value > 0);
     create domain content.led_astray as int check (value::content.inner_number > 0);
     create table analytics.of_a_superuser (id int, v int);
+
+    -- What belongs to a superuser, where somebody else can exchange it: in a schema of theirs, or with an extension of theirs.
+    create schema theirs authorization doors_owner_of_types;
+    create extension seg schema theirs;
+    create domain content.over_theirs as theirs.seg;
+    create type theirs.of_a_superuser as (a int);
+    do $$ begin execute format('grant create on database %I to doors_owner_of_types', current_database()); end $$;
+    set local role doors_owner_of_types;
+    create extension ltree schema content;
+    reset role;
+    create extension cube schema public;
+    create function theirs.length_of(content.citext) returns int language internal immutable strict as 'textlen';
+    create function content.size_of(content.citext) returns smallint language internal immutable strict as 'textlen';
+    create cast (content.citext as int) with function theirs.length_of(content.citext) as assignment;
+    create cast (content.citext as smallint) with function content.size_of(content.citext) as assignment;
 ";
 
 async fn arrives(conn: &mut PgConnection, from: &str, to: &str, table: &str) -> Result<(), Refusal> {
@@ -347,7 +362,20 @@ async fn values_of_types_that_another_account_can_change_do_not_reach_a_mart() {
         let outcome = arrives(&mut tx, from, to, table).await;
         assert!(matches!(outcome, Err(Refusal::ForeignValueType { .. })), "{from} to {to} of {table}: {outcome:?}");
     }
+    for from in ["theirs.seg", "theirs.seg[]", "content.over_theirs", "theirs.of_a_superuser"] {
+        let outcome = arrives(&mut tx, from, "text", "of_a_superuser").await;
+        assert!(matches!(outcome, Err(Refusal::ValueTypeOfForeignSchema { .. })), "{from}: {outcome:?}");
+    }
+    for from in ["content.ltree", "content.ltree[]"] {
+        let outcome = arrives(&mut tx, from, "text", "of_a_superuser").await;
+        assert!(matches!(outcome, Err(Refusal::ValueTypeOfForeignExtension { .. })), "{from}: {outcome:?}");
+    }
+    let outcome = arrives(&mut tx, "content.citext", "int", "of_a_superuser").await;
+    assert!(matches!(outcome, Err(Refusal::ForeignValue { .. })), "a function in a schema of theirs: {outcome:?}");
     for (from, to, table) in [
+        ("content.citext", "smallint", "of_a_superuser"),
+        ("content.citext", "text", "of_a_superuser"),
+        ("public.cube", "text", "of_a_superuser"),
         ("content.of_a_superuser", "int", "of_a_superuser"),
         ("int", "content.of_a_superuser", "of_a_superuser"),
         ("int", "content.plain", "of_their_own"),

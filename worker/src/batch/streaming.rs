@@ -4,7 +4,7 @@ use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
 
 use super::{
     comparison::without_length,
-    confined::{literal, of_any_length},
+    confined::{document, literal, of_any_length},
     pushdown::{Page, TOTAL, quote},
 };
 
@@ -126,14 +126,14 @@ pub fn arrived(columns: &[&SourceColumn]) -> String {
     columns.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
-/// Reads a row of [`RowForm::ReadBack`], as the relation `arrived`.
+/// Reads a row of [`RowForm::ReadBack`], as the relation `arrived`; fails where a type is another one than was judged.
 pub fn read_back(columns: &[&SourceColumn], doc: &str) -> String {
     let typed = |column: &&SourceColumn| {
         let type_name = if as_text(column) { "text".to_owned() } else { of_any_length(&column.type_name) };
         format!("{} {type_name}", quote(&column.name))
     };
     let types: Vec<_> = columns.iter().map(typed).collect();
-    format!("json_to_record({doc}) as arrived ({})", types.join(", "))
+    format!("json_to_record({}) as arrived ({})", document(columns, doc), types.join(", "))
 }
 
 /// A value of an index's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.

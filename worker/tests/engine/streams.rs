@@ -264,3 +264,53 @@ async fn changed_options_of_a_transform_count_from_the_next_run_on() {
     assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
     world.assert_same("select id, name, name from content.item", "analytics.labels").await;
 }
+
+/// A page names the types of its columns. What was judged is the type that had the name then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_has_taken_the_name_of_a_judged_one_executes_nothing() {
+    for passes_the_worker in [false, true] {
+        let world = World::with_worker().await;
+        world
+            .sql(
+                "create extension citext schema content;
+                 create table content.person (id int primary key, mail content.citext not null, note text,
+                                              modified timestamptz not null default now());
+                 insert into content.person select n, 'user' || n, 'note' from generate_series(1, 10) n;
+                 create sequence content.calls; grant usage on sequence content.calls to public",
+            )
+            .await;
+        world.target("person", "id int, mail text, note text, modified timestamptz", &["id"]).await;
+        let query = "select id, mail, note, modified from content.person";
+        let person = draft("person", Mode::Incremental, query, "analytics.person", 5);
+        let masked = json!({"columns": ["note"]});
+        let person = if passes_the_worker { with_transform(person, "mask", masked) } else { person };
+        let pipeline = world.pipeline(&person).await;
+        world.succeeds(pipeline).await;
+
+        // The same type once more is another one too: it is judged anew.
+        world
+            .sql(
+                "drop extension citext cascade; create extension citext schema content;
+                 alter table content.person add mail content.citext not null default 'again';
+                 update content.person set modified = now()",
+            )
+            .await;
+        assert_eq!(world.succeeds(pipeline).await.rows_written, 10);
+        world
+            .sql(
+                "drop extension citext cascade; create type content.citext as enum ('x');
+                 alter table content.person add mail content.citext not null default 'x';
+                 create function content.called(content.citext) returns text language plpgsql as
+                     $$ begin perform nextval('content.calls'); return 'called'; end $$;
+                 create cast (content.citext as text) with function content.called(content.citext) as assignment;
+                 alter type content.citext owner to pg_monitor;
+                 update content.person set modified = now()",
+            )
+            .await;
+        let run = world.fails(pipeline).await;
+
+        assert!(run.error.as_ref().is_some_and(|error| error.contains("content.called is volatile")), "{run:?}");
+        assert_eq!(world.text("select is_called from content.calls").await.as_deref(), Some("false"));
+        assert_eq!(world.number("select count(*) from analytics.person where mail = 'again'").await, 10);
+    }
+}

@@ -7,10 +7,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::super::allowed::{FunctionFacts, Use};
 use super::super::{FunctionName, QUERY_ROLE};
+use super::FIRST_ADDED;
 use super::tree::Mentions;
-
-/// The first oid that is not of the server itself.
-pub(super) const FIRST_ADDED: u32 = 16_384;
 
 /// What is asked of a function `p`, for [`FunctionFacts`].
 const FACTS: &str = r"
@@ -20,7 +18,19 @@ const FACTS: &str = r"
     p.prolang in (select oid from pg_language where lanname in ('c', 'internal')) as native,
     array['internal', 'cstring', 'trigger', 'event_trigger', 'language_handler', 'fdw_handler', 'tsm_handler',
           'index_am_handler', 'table_am_handler', 'xid', 'cid', 'pg_snapshot', 'txid_snapshot', 'aclitem']::regtype[]::oid[]
-        && (p.proargtypes::oid[] || p.prorettype) as internal
+        && (p.proargtypes::oid[] || p.prorettype) as internal,
+    case when p.oid < 16384 then true else not exists (
+        select
+        from (
+            select p.proowner as owner
+            union all select n.nspowner from pg_namespace n where n.oid = p.pronamespace
+            union all
+            select e.extowner from pg_depend d join pg_extension e on e.oid = d.refobjid
+            where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
+        ) as keeper
+        where not exists (select from pg_roles r where r.oid = keeper.owner and (r.rolsuper or r.rolname = 'pg_database_owner'))
+          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = keeper.owner)
+    ) end as kept
 ";
 
 fn oids<'a>(set: impl IntoIterator<Item = &'a u32>) -> Vec<Oid> {
@@ -329,26 +339,55 @@ const OUT_OF_REACH: &str = r"
     limit 1
 ";
 
-/// The first of these types, or of those that they are made of, whose owner is not trusted and could change what it does.
+/// A type that somebody who is not trusted could change, or exchange for another one of the same name.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct Changeable {
+    /// As SQL writes it.
+    pub name: String,
+    /// Who could.
+    pub owner: String,
+    /// What they own: nothing where it is the type, or its schema, or the extension that brought it.
+    pub schema: Option<String>,
+    pub extension: Option<String>,
+}
+
+/// The first of these types, or of those that they are made of, that somebody who is not trusted could change. Whoever owns its
+/// schema or its extension can drop it, whoever owns the type itself, and make another one of the same name.
 pub(super) async fn changeable_type(
     conn: &mut PgConnection,
     types: &[u32],
     table: Option<&str>,
-) -> sqlx::Result<Option<String>> {
+) -> sqlx::Result<Option<Changeable>> {
     let statement = format!(
         r"
         {}
-        select format_type(t.oid, null)
+        select format_type(t.oid, null) as name, coalesce(o.rolname::text, keeper.owner::text) as owner, keeper.schema, keeper.extension
         from used u
         join pg_type t on t.oid = u.oid
+        cross join lateral (
+            select t.typowner as owner, null::text as schema, null::text as extension
+            union all
+            select n.nspowner, n.nspname::text, null from pg_namespace n where n.oid = t.typnamespace
+            union all
+            select e.extowner, null, e.extname::text
+            from pg_depend d
+            join pg_extension e on e.oid = d.refobjid
+            where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
+              and (d.classid = 'pg_type'::regclass
+                   and d.objid in (t.oid, (select r.rngtypid from pg_range r where r.rngmultitypid = t.oid))
+                   or d.classid = 'pg_class'::regclass and d.objid = t.typrelid)
+        ) as keeper
+        left join pg_roles o on o.oid = keeper.owner
         where t.oid >= 16384 and not (t.typcategory = 'A' and t.typelem <> 0)
-          and not exists (select from pg_roles r where r.oid = t.typowner and r.rolsuper)
-          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = t.typowner)
+          -- The owner of the schema `public` is a role that stands for the database's owner.
+          and (o.rolsuper or o.rolname = 'pg_database_owner') is not true
+          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = keeper.owner)
           and not exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                          where n.nspname = 'analytics' and c.relname = $2 and c.relowner = t.typowner)
+                          where n.nspname = 'analytics' and c.relname = $2 and c.relowner = keeper.owner)
+        order by keeper.schema is null and keeper.extension is null desc
         limit 1
         ",
         used("$1::oid[]", "'{}'::oid[]", "'{}'::oid[]"),
     );
-    sqlx::query_scalar(AssertSqlSafe(statement)).bind(oids(types)).bind(table).fetch_optional(conn).await
+    sqlx::query_as(AssertSqlSafe(statement)).bind(oids(types)).bind(table).fetch_optional(conn).await
 }
