@@ -38,10 +38,7 @@ async fn who_has_seen_a_mark_does_not_know_the_next() {
     let (mut other, mut conn) = (db.admin().acquire().await.unwrap(), db.pool().acquire().await.unwrap());
     for _ in 0..20 {
         let marked = backends::begin(&mut conn, work, "begin").await.unwrap();
-        assert!(
-            backends::any(&mut *db.pool().acquire().await.unwrap(), work).await.unwrap(),
-            "it is found by its mark"
-        );
+        assert!(backends::any(&mut db.pool().acquire().await.unwrap(), work).await.unwrap(), "it is found by its mark");
         let seen: Vec<i64> = sqlx::query_scalar(
             "select (classid::bigint << 32) | objid::bigint from pg_locks
              where locktype = 'advisory' and mode = 'ShareLock' and objsubid = 1

@@ -120,7 +120,7 @@ async fn a_schema_of_marts_that_belongs_to_another_is_told() {
     let app = Application::of(empty().await).await;
     app.does("create schema analytics").await;
     app.migrate().await.unwrap();
-    let found = owners::examine(&mut *app.db.pool().acquire().await.unwrap()).await.unwrap();
+    let found = owners::examine(&mut app.db.pool().acquire().await.unwrap()).await.unwrap();
     assert_eq!((found.foreign, found.marts.as_ref()), (vec![], Some(&app.name)));
     app.leave().await;
 }
