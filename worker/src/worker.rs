@@ -189,6 +189,10 @@ impl Worker {
         };
         // No heartbeat after the worker has signed off.
         life.cancel();
+        // A fetch that is under way may still take a job, which would then be given back by nobody.
+        if timeout(LAST_MOMENT, queue_pool.close()).await.is_err() {
+            tracing::warn!(worker = name, "the queue's connections were not closed in time");
+        }
         if timeout(HANDS_OVER_WITHIN, hand_over(&connections.control, name)).await.is_err() {
             tracing::warn!(worker = name, "jobs could not be given back in time; others will take them over");
         }

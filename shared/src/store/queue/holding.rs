@@ -96,7 +96,8 @@ pub struct Holder {
     pub name: String,
     /// When it reported, by a clock that may have been set since: another value means that it is alive.
     pub last_seen: DateTime<Utc>,
-    /// How long ago that was by the same clock, in seconds.
+    /// How long ago that was by the same clock, in seconds. Of a worker that was registered and has not reported yet nobody
+    /// knows: the time of that is in whole seconds.
     pub age: f64,
     /// Whether it has signed off.
     pub signed_off: bool,
@@ -107,7 +108,9 @@ pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result
     sqlx::query_as!(
         Holder,
         r#"
-        select w.id as name, w.last_seen, extract(epoch from clock_timestamp() - w.last_seen)::double precision as "age!",
+        select w.id as name, w.last_seen,
+               case when w.started_at is null then 0
+                    else extract(epoch from clock_timestamp() - w.last_seen) end::double precision as "age!",
                w.last_seen = 'epoch' as "signed_off!"
         from apalis.workers w
         where w.id in (
