@@ -173,14 +173,18 @@ async fn takes_writes(env: &Environment) -> bool {
     matches!(timeout(ANSWERS_WITHIN, asked).await, Ok(Ok(true)))
 }
 
-/// Tells a server that takes no writes, which passes, from a query that tries to write, which does not.
+/// Tells a server that takes no writes, which passes, from a query that tries to write, which does not. Asked twice: one session
+/// learns of a changed setting a moment after another.
 async fn attribute(env: &Environment, error: BatchError) -> BatchError {
-    if let BatchError::ReadOnly(message) = &error
-        && takes_writes(env).await
-    {
-        return BatchError::fatal(format!("the query tries to write: {message}"));
+    let BatchError::ReadOnly(message) = &error else { return error };
+    if !takes_writes(env).await {
+        return error;
     }
-    error
+    tokio::time::sleep(AGAIN).await;
+    match takes_writes(env).await {
+        true => BatchError::fatal(format!("the query tries to write: {message}")),
+        false => error,
+    }
 }
 
 /// The run or the report has the values that the log leaves out.
