@@ -7,8 +7,7 @@ use std::fmt;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-/// The schemas that hold nothing but Vitrina's.
-const OURS: &[&str] = &["etl", "etl_query", "etl_page", "etl_mart", "etl_swap", "apalis"];
+use crate::domain::OWN_SCHEMAS;
 
 /// The schema of the marts, in which others have tables too.
 const MARTS: &str = "analytics";
@@ -82,7 +81,7 @@ pub(super) async fn claim(connection: &mut PgConnection) -> sqlx::Result<Vec<For
     if found.is_empty() {
         let question = "select s.name from unnest($1) as s (name) where to_regnamespace(s.name) is null";
         let lacking: Vec<String> =
-            sqlx::query_scalar(question).bind([OURS, &[MARTS]].concat()).fetch_all(&mut *tx).await?;
+            sqlx::query_scalar(question).bind([&OWN_SCHEMAS[..], &[MARTS]].concat()).fetch_all(&mut *tx).await?;
         for schema in lacking {
             sqlx::raw_sql(AssertSqlSafe(format!("create schema {schema}"))).execute(&mut *tx).await?;
         }
@@ -93,7 +92,7 @@ pub(super) async fn claim(connection: &mut PgConnection) -> sqlx::Result<Vec<For
 
 async fn foreign(connection: &mut PgConnection, keeper: Option<&str>) -> sqlx::Result<Vec<Foreign>> {
     let question = format!("with trusted as ({TRUSTED}), {FOREIGN}");
-    sqlx::query_as(AssertSqlSafe(question)).bind(OURS).bind(keeper).fetch_all(connection).await
+    sqlx::query_as(AssertSqlSafe(question)).bind(&OWN_SCHEMAS[..]).bind(keeper).fetch_all(connection).await
 }
 
 /// Looks at the owners of Vitrina's schemas and of what is in them.
