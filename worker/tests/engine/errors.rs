@@ -174,3 +174,23 @@ async fn a_run_waits_for_a_locked_mart_and_then_goes_on() {
     world.succeeded(run).await;
     world.assert_same(ITEMS, "analytics.item").await;
 }
+
+/// By its code everyone knows that words are the server's, and may quote a row.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_message_of_a_query_keeps_its_code() {
+    let world = World::with_worker().await;
+    world.items(1, 5).await;
+    world
+        .sql(
+            "create function content.tell(bigint) returns text stable language plpgsql as $$
+             begin raise exception using errcode = '25006', message = 'bad row: ' || repeat('anna ', 2000); end $$",
+        )
+        .await;
+    let query = "select id, content.tell(id) as name, modified from content.item";
+    let pipeline = world.pipeline(&draft("told", Mode::Full, query, "analytics.item", 5)).await;
+    let run = world.run(pipeline).await;
+    let ended = world.ended(run).await;
+    assert_eq!(ended.status, RunStatus::Failed);
+    let error = ended.error.unwrap();
+    assert!(error.contains("anna") && error.ends_with(" (SQLSTATE 25006)"), "{error}");
+}
