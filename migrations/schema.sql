@@ -236,12 +236,7 @@ begin
     end if;
     -- The page holds its tables by now. A column that was retyped or collated otherwise since the run began has keys of another
     -- order, or other keys.
-    if exists (
-        select
-        from jsonb_to_recordset(range.walks_by) as w (relation oid, number smallint, found text)
-        where (select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
-               from pg_attribute a where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
-    ) then
+    if etl.note_walk(range.walks_by) is distinct from range.walks_by then
         perform etl.refuse_batch('42804', 'a column that the run walks by was retyped, or its table replaced');
     end if;
 

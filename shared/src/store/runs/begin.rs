@@ -68,12 +68,7 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
                (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
                 where s.pipeline_id = r.pipeline_id) as checkpoint_of,
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
-               exists (
-                   select
-                   from jsonb_to_recordset(g.walks_by) as w (relation oid, number smallint, found text)
-                   where (select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
-                          from pg_attribute a where a.attrelid = w.relation and a.attnum = w.number) is distinct from w.found
-               ) as "is_retyped!",
+               etl.note_walk(g.walks_by) is distinct from g.walks_by as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
         from etl.etl_runs r
