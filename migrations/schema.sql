@@ -102,17 +102,21 @@ $$;
 COMMENT ON FUNCTION etl.mark_session(work uuid) IS 'Marks the transaction as one that works for a run, a report or a description';
 
 CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
-    LANGUAGE sql STABLE STRICT
+    LANGUAGE plpgsql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select jsonb_agg(
-        c.walked || jsonb_build_object('found', (
-            select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
-            from pg_attribute a
-            where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
-        ))
-        order by c.place)
-    from jsonb_array_elements(walk) with ordinality as c (walked, place)
+begin
+    return (
+        select jsonb_agg(
+            c.walked || jsonb_build_object('found', (
+                select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
+                from pg_attribute a
+                where a.attrelid = (c.walked ->> 'relation')::oid and a.attnum = (c.walked ->> 'number')::smallint
+            ))
+            order by c.place)
+        from jsonb_array_elements(walk) with ordinality as c (walked, place)
+    );
+end
 $$;
 
 COMMENT ON FUNCTION etl.note_walk(walk jsonb) IS 'The columns that a run walks by, each with the type and collation that the catalog has for it now; null where it is no column of a table';
@@ -201,7 +205,7 @@ $$;
 
 COMMENT ON FUNCTION etl.refuse_batch(code text, reason text) IS 'Fails with this code and reason';
 
-CREATE FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number bigint, batch_job text, worker text, statement text, page_size bigint, by_time boolean, next_job text, keep boolean) RETURNS TABLE(rows_read bigint, rows_written bigint, last text[], goes_on boolean, run_rows_read bigint, run_rows_written bigint, run_rows_total bigint, run_seconds double precision)
+CREATE FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number bigint, batch_job text, worker text, statement text, page_size bigint, by_time boolean, next_job text) RETURNS TABLE(rows_read bigint, rows_written bigint, last text[], goes_on boolean, run_rows_read bigint, run_rows_written bigint, run_rows_total bigint, run_seconds double precision)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -213,11 +217,11 @@ begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
-    -- The fence: whoever moves the number first owns the batch. A late twin waits here for the row and then fails.
-    update etl.etl_run_ranges g
-    set next_batch = g.next_batch + 1
+    -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
+    select * into range
+    from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
-    returning * into range;
+    for no key update;
     if not found then
         perform etl.refuse_batch('VT001', format('batch %s was committed by another worker', batch_number));
     end if;
@@ -260,8 +264,9 @@ begin
         and exists (select from etl.etl_pipelines p where p.id = run.pipeline_id and p.status = 'RUNNING');
 
     update etl.etl_run_ranges g
-    set after = coalesce(page.last, g.after),
-        job_id = case when goes_on then next_job else g.job_id end,
+    set next_batch = batch_number + 1,
+        after = coalesce(page.last, g.after),
+        job_id = case when goes_on then coalesce(next_job, g.job_id) else g.job_id end,
         finished_at = case when not page.more then now() end
     where g.run_id = batch_run and g.range_no = batch_range;
 
@@ -286,24 +291,31 @@ begin
         perform set_config('synchronous_commit', 'off', true);
     end if;
 
-    -- The next job of the chain, kept by this worker or given to whoever comes. A batch that does not go on keeps
-    -- its job: the worker decides what the pipeline's status becomes, and finishes the job with that.
-    if goes_on then
+    -- A batch that does not go on keeps its job: the worker decides what the pipeline's status becomes, and finishes the job with
+    -- that. A worker that goes on itself keeps it too. The job says which range is walked, and the range how far: a job that
+    -- comes back to the queue goes on where the range stands.
+    if goes_on and next_job is null then
+        update apalis.jobs j set status = 'Running' where j.id = batch_job and j.lock_by = worker and j.status = 'Queued';
+        if not found and not exists (
+            select from apalis.jobs j where j.id = batch_job and j.lock_by = worker and j.status = 'Running'
+        ) then
+            perform etl.refuse_batch('VT001', 'the job was given to another worker');
+        end if;
+    elsif goes_on then
         update apalis.jobs j
         set status = 'Done', done_at = now(), lock_at = coalesce(j.lock_at, now())
         where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
         if not found then
             perform etl.refuse_batch('VT001', 'the job was given to another worker');
         end if;
-        insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
+        insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority)
         select next_job, j.job_type,
                convert_to((convert_from(j.job, 'UTF8')::jsonb
                    || jsonb_build_object('batch', batch_number + 1, 'after', to_jsonb(page.last), 'attempt', 0, 'lost', 0,
-                       'queued_us', case when not keep then (extract(epoch from clock_timestamp()) * 1000000)::bigint end))::text, 'UTF8'),
-               case when keep then 'Running' else 'Pending' end, 0, j.max_attempts,
-               -- Only a job that is due is announced: whoever is kept out need not be woken.
-               case when keep then now() + interval '1 second' else now() - interval '1 second' end, j.priority,
-               case when keep then worker end, case when keep then now() end
+                       'queued_us', (extract(epoch from clock_timestamp()) * 1000000)::bigint))::text, 'UTF8'),
+               'Pending', 0, j.max_attempts,
+               -- Only a job that is due is announced.
+               now() - interval '1 second', j.priority
         from apalis.jobs j
         where j.id = batch_job;
     end if;
@@ -319,7 +331,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number bigint, batch_job text, worker text, statement text, page_size bigint, by_time boolean, next_job text, keep boolean) IS 'Fence, page, counters, position, checkpoint and the chain''s next job, all or nothing. Raises VT001, VT002 or VT003 where the batch may not commit';
+COMMENT ON FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number bigint, batch_job text, worker text, statement text, page_size bigint, by_time boolean, next_job text) IS 'Fence, page, counters, position, checkpoint and the job that goes on, all or nothing. Raises VT001, VT002 or VT003 where the batch may not commit';
 
 CREATE FUNCTION etl.run_duration_bounds() RETURNS double precision[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -199,12 +199,6 @@ impl Environment {
         unpoisoned(&self.reviews).clear();
     }
 
-    /// Notes that a job, which may come to be, is being worked on until what is returned is dropped.
-    pub fn expect<'a>(&'a self, job: &'a str) -> Expected<'a> {
-        self.take_up(job);
-        Expected { env: self, job, came: false }
-    }
-
     /// Notes that a job is being worked on.
     pub fn take_up(&self, job: &str) {
         unpoisoned(&self.working).insert(job.to_owned());
@@ -227,29 +221,6 @@ impl Environment {
             tokio::time::sleep(delay).await;
             wake.send_modify(|count| *count += 1);
         });
-    }
-}
-
-/// A job that may come to be. Unless it came, it is not being worked on any more when this is dropped, however that comes
-/// about: should it be there after all, maintenance finds and releases it.
-pub struct Expected<'a> {
-    env: &'a Environment,
-    job: &'a str,
-    came: bool,
-}
-
-impl Expected<'_> {
-    /// The job came to be, and goes on being worked on.
-    pub fn came(mut self) {
-        self.came = true;
-    }
-}
-
-impl Drop for Expected<'_> {
-    fn drop(&mut self) {
-        if !self.came {
-            self.env.put_down(self.job);
-        }
     }
 }
 

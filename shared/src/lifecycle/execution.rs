@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::{Cause, LifecycleError, change, enqueue, lock, tell};
 use crate::{
-    domain::{Command, ErrorClass, Pipeline, PipelineId, Run, RunId, RunStatus, Status},
+    domain::{Command, ErrorClass, Pipeline, PipelineId, Position, Run, RunId, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
     store::{at_once, horizon, queue, runs, transitions::NewTransition},
 };
@@ -35,6 +35,14 @@ impl HeldJob {
     /// Who does something, and the request that it is done for.
     pub fn cause(&self) -> Cause<'_> {
         Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
+    }
+
+    /// Goes on with this batch, which begins after this row. What failed before was another one.
+    pub fn go_on(&mut self, batch: i64, after: Option<Position>) {
+        if self.batch.batch != batch {
+            (self.batch.attempt, self.batch.lost) = (0, 0);
+        }
+        (self.batch.batch, self.batch.after) = (batch, after);
     }
 
     /// The change of status that this job expects to make.

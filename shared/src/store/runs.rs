@@ -16,7 +16,7 @@ pub(crate) use begin::{begin, note_walk};
 pub use delivery::{is_delivered_to, part_from_emptied};
 pub(crate) use end::{end, fail, note_failure, pause};
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
-pub use ranges::{Range, is_walked, open_ranges, upper};
+pub use ranges::{Range, is_walked, next_batch, open_ranges, upper};
 pub(crate) use ranges::{set_job, withdraw_jobs};
 pub use request::{NewJob, NewRun, insert};
 pub(crate) use request::{remember_key, request, requeue};

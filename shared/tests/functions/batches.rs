@@ -27,12 +27,16 @@ async fn under_way() -> (TestDatabase, Uuid) {
     (db, id)
 }
 
-/// A batch whose page says this.
+/// A batch whose page says this, by a worker that goes on itself.
 fn batch(id: Uuid, number: u32, page: &str) -> String {
+    batch_before(id, number, page, "null")
+}
+
+/// A batch after which others go on by the job of this id, if any.
+fn batch_before(id: Uuid, number: u32, page: &str, next_job: &str) -> String {
     format!(
         "select (rows_read, rows_written, last, goes_on, run_rows_read)
-         from etl.run_batch('{id}', 0, {number}, 'job {number}', 'worker', 'select {page}', 10, false, 'job {}', true)",
-        number + 1,
+         from etl.run_batch('{id}', 0, {number}, 'job 0', 'worker', 'select {page}', 10, false, {next_job})"
     )
 }
 
@@ -48,30 +52,47 @@ async fn state(connection: &mut PgConnection) -> String {
 }
 
 #[tokio::test]
-async fn a_batch_moves_fence_counters_position_checkpoint_and_job_together() {
+async fn a_batch_moves_fence_counters_position_and_checkpoint_together_and_its_worker_keeps_the_job() {
     let (db, id) = under_way().await;
     let mut app = db.pool().acquire().await.unwrap();
+    run(db.pool(), "update apalis.jobs set status = 'Queued'").await;
     assert_eq!(text(&mut app, batch(id, 0, PAGE)).await, r#"(3,2,"{key,id}",t,3)"#);
-    assert_eq!(state(&mut app).await, "3 2 1; 1 {key,id} job 1 f; key id 0; job 0 Done, job 1 Running");
-    assert_eq!(text(&mut app, batch(id, 1, LAST)).await, r#"(1,1,"{later,id}",f,4)"#);
-    assert_eq!(state(&mut app).await, "4 3 2; 2 {later,id} job 1 t; later id 1; job 0 Done, job 1 Running");
+    assert_eq!(state(&mut app).await, "3 2 1; 1 {key,id} job 0 f; key id 0; job 0 Running");
+    assert_eq!(text(&mut app, batch(id, 1, PAGE)).await, r#"(3,2,"{key,id}",t,6)"#);
+    assert_eq!(text(&mut app, batch(id, 2, LAST)).await, r#"(1,1,"{later,id}",f,7)"#);
+    assert_eq!(state(&mut app).await, "7 5 3; 3 {later,id} job 0 t; later id 2; job 0 Running");
+}
+
+#[tokio::test]
+async fn a_batch_after_which_others_go_on_leaves_them_a_job() {
+    let (db, id) = under_way().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    text(&mut app, batch_before(id, 0, PAGE, "'job 1'")).await;
+    assert_eq!(state(&mut app).await, "3 2 1; 1 {key,id} job 1 f; key id 0; job 0 Done, job 1 Pending");
+    let next =
+        "select convert_from(job, 'UTF8')::jsonb - 'queued_us' from apalis.jobs where id = 'job 1' and lock_by is null
+        and run_at < now()";
+    let payload = r#"{"run": 1, "lost": 0, "after": ["key", "id"], "batch": 1, "attempt": 0}"#;
+    assert_eq!(text(&mut app, next).await, payload);
 }
 
 #[tokio::test]
 async fn a_batch_that_may_not_commit_changes_nothing_and_says_why() {
     let ended = "update etl.etl_runs set status = 'CANCELLED', finished_at = now()";
     let taken = "update apalis.jobs set lock_by = null, status = 'Pending'";
-    for (before, number, page, code) in [
-        ("select 1", 1, PAGE, "VT001"),
-        (taken, 0, PAGE, "VT001"),
-        (ended, 0, PAGE, "VT002"),
-        ("select 1", 0, "0::bigint, 0::bigint, null::text[], null::boolean", "VT003"),
+    let stuck = "0::bigint, 0::bigint, null::text[], null::boolean";
+    for (before, number, page, next_job, code) in [
+        ("select 1", 1, PAGE, "null", "VT001"),
+        (taken, 0, PAGE, "null", "VT001"),
+        (taken, 0, PAGE, "'job 1'", "VT001"),
+        (ended, 0, PAGE, "null", "VT002"),
+        ("select 1", 0, stuck, "null", "VT003"),
     ] {
         let (db, id) = under_way().await;
         run(db.pool(), before).await;
         let mut app = db.pool().acquire().await.unwrap();
         let found = state(&mut app).await;
-        assert_eq!(failure(&mut app, batch(id, number, page)).await.0, code, "{before}");
+        assert_eq!(failure(&mut app, batch_before(id, number, page, next_job)).await.0, code, "{before}");
         assert_eq!(state(&mut app).await, found, "{before}");
     }
 }

@@ -89,7 +89,9 @@ impl World {
     pub async fn begin_at_once(&self) -> bool {
         let Some(job) = self.hold_job().await else { return false };
         let mut connection = self.db.pool().acquire().await.unwrap();
-        let Some(run) = runs::open(&mut connection, job.batch.run_id).await.unwrap() else { return false };
+        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range).await.unwrap() else {
+            return false;
+        };
         execution::begin_at_once(&mut connection, &job, &run, &runs::Start::default()).await.unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! Batch after batch, while nothing else wants the slot.
 //!
-//! The next job of a chain is written already held by this worker: no hop through the queue, and yet a durable row from
-//! which another worker goes on should this one die. After a while the chain yields to whoever waits, so that pipelines take
-//! turns.
+//! The worker keeps the chain's job from batch to batch: no hop through the queue, and yet a durable row from which another
+//! worker goes on should this one die, where the range stands by then. After a while the chain yields by a new job to whoever
+//! waits, so that pipelines take turns.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 /// How long one chain keeps its slot, while others wait for one.
 const STREAK: Duration = Duration::from_secs(1);
 
-/// Executes the job's batch and those after it. `job` always names the job that is held when an error comes back.
+/// Executes the job's batch and those after it. `job` always says which batch failed when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
     let opened = Instant::now();
     let (plan, fresh, mut connection) = match open(env, job).await? {
@@ -62,8 +62,8 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         if begun.elapsed() >= STREAK && !somebody_waits(&mut connection).await {
             begun = Instant::now();
         }
-        let next_job = jobs::new_id();
-        let keep = begun.elapsed() < STREAK && !env.stop.is_cancelled();
+        let keeps = begun.elapsed() < STREAK && !env.stop.is_cancelled();
+        let next_job = (!keeps).then(jobs::new_id);
         let call = BatchCall {
             run: job.batch.run_id,
             range: job.batch.range,
@@ -73,12 +73,9 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             statement: plan.page(),
             page_size: plan.page_size,
             by_time: plan.bound == Bound::Clock,
-            next_job: &next_job,
-            keep,
+            next_job: next_job.as_deref(),
         };
         let start = Instant::now();
-        // Known before the statement is sent: whatever becomes of the answer, both jobs are accounted for.
-        let expected = env.expect(&next_job);
         // Whoever lets go of this job meanwhile lets go of the statement too.
         connection.may_not_end();
         let streamed = execute_one(env, &mut connection, &plan, job, &call, &mut ahead, waiting).await;
@@ -86,15 +83,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         let Streamed { outcome, rejected } = streamed?;
         record(&plan, job, &outcome, rejected, start.elapsed());
         if outcome.goes_on {
-            // From here on the next job is the one that is held, whatever happens.
-            expected.came();
-            env.put_down(&job.id);
-            job.id = next_job;
-            job.batch.batch += 1;
-            job.batch.after = outcome.last.clone();
-            (job.batch.attempt, job.batch.lost) = (0, 0);
-        } else {
-            drop(expected);
+            job.go_on(job.batch.batch + 1, outcome.last.clone());
         }
         if told.elapsed() > TELL_EVERY {
             told = Instant::now();
@@ -107,7 +96,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         if !outcome.goes_on {
             return close::close(env, connection, job, &plan, outcome.rows_read > 0).await;
         }
-        if !keep {
+        if next_job.is_some() {
             return Ok(Step::GoesOn);
         }
     }

@@ -33,13 +33,15 @@ pub(super) enum Opened {
 }
 
 /// Takes a job up: checks everything that must hold before the first batch, and begins or resumes its run.
-pub(super) async fn open(env: &Environment, job: &HeldJob) -> Result<Opened, BatchError> {
+pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened, BatchError> {
     let waits = env.in_hand.waits(job.batch.run_id.0);
     let waiting = waits.begin();
     let mut session = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    let Some(mut run) = runs::open(&mut session, job.batch.run_id).await? else {
+    let Some(mut run) = runs::open(&mut session, job.batch.run_id, job.batch.range).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
+    // Whoever had the job before may have gone on with it.
+    job.go_on(run.next_batch, run.after.take());
     let inputs = &run.inputs;
     if run.is_retyped || run.status == RunStatus::Queued && run.started_at.is_some() {
         // What was found out before is outdated, or may be: the run has rested.

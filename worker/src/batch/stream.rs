@@ -206,7 +206,7 @@ impl Batch<'_> {
 
     /// The page after this one, where this worker goes on with it at once.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.keep && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
     }
 
     fn handling(&self) -> Handling<'_> {

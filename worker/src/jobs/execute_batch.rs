@@ -39,12 +39,12 @@ const ORPHAN_ENDS: Duration = Duration::from_secs(1);
 /// Executes a batch and those that follow it in this worker's hands.
 pub(super) async fn run(env: Arc<Environment>, id: String, batch: BatchJob) {
     env.take_up(&id);
-    let held = execute(&env, HeldJob { id, batch, worker: env.name.clone() }).await;
-    env.put_down(&held);
+    execute(&env, HeldJob { id: id.clone(), batch, worker: env.name.clone() }).await;
+    env.put_down(&id);
 }
 
-/// Executes a chain of batches and returns the job that was held last.
-async fn execute(env: &Environment, mut job: HeldJob) -> String {
+/// Executes a chain of batches.
+async fn execute(env: &Environment, mut job: HeldJob) {
     observe_wakeup(job.batch.queued_us, job.batch.attempt);
     let span = tracing::info_span!(
         "batch",
@@ -75,7 +75,6 @@ async fn execute(env: &Environment, mut job: HeldJob) -> String {
     }
     .instrument(span)
     .await;
-    job.id
 }
 
 fn given_up(silent: bool) -> BatchError {
@@ -128,8 +127,13 @@ impl FailedJob for HeldJob {
         }
         let orphaned = matches!(error, BatchError::Locked(_)) && waits_for_an_orphan(env, self).await;
         let verdict = if orphaned { Verdict::Later(ORPHAN_ENDS) } else { error.verdict(self.batch.attempt) };
-        if matches!(verdict, Verdict::Retry(..)) {
-            forget_plan(env, self);
+        match verdict {
+            Verdict::WaitForDatabase | Verdict::Later(_) => return Ok(Some(verdict)),
+            Verdict::Drop | Verdict::Retry(..) | Verdict::GiveUp(_) if has_gone_on(env, self).await? => {
+                return Ok(Some(Verdict::Later(Duration::ZERO)));
+            }
+            Verdict::Retry(..) => forget_plan(env, self),
+            Verdict::Drop | Verdict::GiveUp(_) => {}
         }
         Ok(Some(verdict))
     }
@@ -160,6 +164,13 @@ impl FailedJob for HeldJob {
     fn failed(&self, env: &Environment) {
         forget_plan(env, self);
     }
+}
+
+/// Whether the batch that failed here was committed all the same: nobody heard it, or a statement that was left to the server
+/// was faster. A job that is still this worker's goes on with the next one.
+async fn has_gone_on(env: &Environment, job: &HeldJob) -> Result<bool, LifecycleError> {
+    let next = runs::next_batch(&mut *env.db.acquire().await?, job.batch.run_id, job.batch.range).await?;
+    Ok(next.is_some_and(|next| next != job.batch.batch))
 }
 
 /// The source or the target may have changed: the next attempt looks at both again.

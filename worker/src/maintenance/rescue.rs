@@ -15,11 +15,11 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
-    jobs::{BATCH_QUEUE, Job},
+    jobs::{BATCH_QUEUE, BatchJob, Job},
     metrics::CANCELLED_STATEMENTS,
     store::{
         backends::{self, Reason},
-        queue::{self, HeldJob, Holder},
+        queue::{self, HeldJob, Holder, ReturnedJob},
     },
 };
 
@@ -77,11 +77,26 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> sqlx::Result
     }
     // Before anybody can take the jobs: the sessions of whoever does have the same names.
     end_sessions(&mut tx, &held).await?;
-    let ids: Vec<String> = held.into_iter().map(|job| job.id).collect();
-    queue::return_held(&mut tx, &ids, died).await?;
+    let returned: Vec<_> = held.into_iter().map(returned).collect();
+    let count = returned.len() as u64;
+    queue::return_held(&mut tx, returned, died).await?;
     queue::announce(&mut tx).await?;
     tx.commit().await?;
-    Ok(ids.len() as u64)
+    Ok(count)
+}
+
+/// A job as it goes back: of a batch that was not done yet nothing has failed.
+fn returned(held: HeldJob) -> ReturnedJob {
+    let HeldJob { id, payload, next_batch } = held;
+    let gone_on = |batch: &BatchJob| next_batch.filter(|next| *next != batch.batch);
+    if let Some(Job::Batch(batch)) = read(&payload)
+        && let Some(next) = gone_on(&batch)
+        && let Ok(payload) =
+            serde_json::to_vec(&BatchJob { batch: next, attempt: 0, lost: 0, queued_us: None, ..batch })
+    {
+        return ReturnedJob { id, payload, went_on: true };
+    }
+    ReturnedJob { id, payload, went_on: false }
 }
 
 async fn end_sessions(tx: &mut PgConnection, held: &[HeldJob]) -> sqlx::Result<()> {
@@ -96,14 +111,20 @@ async fn end_sessions(tx: &mut PgConnection, held: &[HeldJob]) -> sqlx::Result<(
 
 /// The run or report that a job is about.
 fn work_of(payload: &[u8]) -> Option<Uuid> {
-    match serde_json::from_slice(payload).and_then(Job::decode).ok()? {
+    match read(payload)? {
         Job::Batch(job) => Some(job.run_id.0),
         Job::Report(job) => Some(job.report_id.0),
     }
 }
 
+fn read(payload: &[u8]) -> Option<Job> {
+    serde_json::from_slice(payload).and_then(Job::decode).ok()
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn holder(last_seen: i64, age: f64) -> Holder {
@@ -133,5 +154,24 @@ mod tests {
     #[test]
     fn a_worker_that_has_long_been_silent_is_gone_at_the_first_look() {
         assert_eq!(Silent::default().note(&[holder(10_000, 7.0)], LIMIT), ["a"]);
+    }
+
+    #[test]
+    fn a_job_whose_range_went_on_comes_back_as_the_next_batch_without_the_failures_of_another() {
+        let id = Uuid::now_v7();
+        let payload = json!({"pipeline_id": id, "run_id": id, "range": 0, "batch": 7, "after": null, "correlation_id": "c", "attempt": 2, "lost": 1, "queued_us": 5});
+        let payload = serde_json::to_vec(&payload).expect("a payload");
+        let job = |next_batch| HeldJob { id: "a".to_owned(), payload: payload.clone(), next_batch };
+        let went_on = returned(job(Some(9)));
+        assert!(went_on.went_on);
+        let Some(Job::Batch(batch)) = read(&went_on.payload) else { panic!("no batch") };
+        assert_eq!((batch.batch, batch.attempt, batch.lost, batch.queued_us), (9, 0, 0, None));
+        for next_batch in [Some(7), None] {
+            let same = returned(job(next_batch));
+            assert!(!same.went_on);
+            assert_eq!(same.payload, payload);
+        }
+        let unreadable = HeldJob { id: "a".to_owned(), payload: b"{".to_vec(), next_batch: Some(1) };
+        assert_eq!(returned(unreadable).payload, b"{");
     }
 }

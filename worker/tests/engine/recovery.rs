@@ -75,6 +75,24 @@ async fn a_run_survives_the_death_of_every_worker_it_meets() {
     world.assert_no_litter().await;
 }
 
+/// A job that kills every worker is given up. One whose workers got something done before they died is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn deaths_before_a_batch_that_was_committed_are_not_counted_against_the_job() {
+    let mut world = World::new().await;
+    world.items(1, 30_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
+    let run = world.run(pipeline).await;
+    let worker = world.worker(&[]);
+    eventually("some batches", || async { (world.find(run).await.batches > 3).then_some(()) }).await;
+    drop(worker);
+    assert!(!world.find(run).await.status.is_final());
+    world.sql("update apalis.jobs set attempts = max_attempts - 1 where status = 'Running'").await;
+    world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "0.1")]);
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written), (30_000, 30_000));
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_job_was_lost_gets_another() {
     let mut world = World::new().await;

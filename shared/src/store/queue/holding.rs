@@ -130,6 +130,8 @@ pub struct HeldJob {
     pub id: String,
     /// What is to be done.
     pub payload: Vec<u8>,
+    /// The next batch of the range that it is for.
+    pub next_batch: Option<i64>,
 }
 
 /// Locks the jobs that workers hold, but for those that another process has locked.
@@ -137,10 +139,11 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
     sqlx::query_as!(
         HeldJob,
         r#"
-        select j.id as "id!", j.job as "payload!"
+        select j.id as "id!", j.job as "payload!", g.next_batch as "next_batch?"
         from apalis.jobs j
+        left join etl.etl_run_ranges g on g.job_id = j.id
         where j.lock_by = any($2) and j.job_type = $1 and j.status in ('Queued', 'Running')
-        for update skip locked
+        for update of j skip locked
         "#,
         queue,
         workers,
@@ -149,16 +152,36 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
     .await
 }
 
-/// Returns locked jobs to the queue. `died` counts how often a job came back from a worker that died.
-pub async fn return_held(tx: &mut PgConnection, jobs: &[String], died: bool) -> sqlx::Result<()> {
+/// A job about to be returned to the queue.
+#[derive(Debug)]
+pub struct ReturnedJob {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub payload: Vec<u8>,
+    /// Whether whoever held it got anything done.
+    pub went_on: bool,
+}
+
+/// Returns locked jobs to the queue. `died` counts how often a job came back from a worker that died without getting anything done.
+pub async fn return_held(tx: &mut PgConnection, jobs: Vec<ReturnedJob>, died: bool) -> sqlx::Result<()> {
+    let (mut ids, mut payloads, mut went_on) = (Vec::new(), Vec::new(), Vec::new());
+    for job in jobs {
+        ids.push(job.id);
+        payloads.push(job.payload);
+        went_on.push(job.went_on);
+    }
     sqlx::query!(
         r#"
-        update apalis.jobs
-        set status = 'Pending', lock_by = null, lock_at = null, run_at = now() - interval '1 second',
-            attempts = attempts + case when $2 then 1 else 0 end
-        where id = any($1)
+        update apalis.jobs j
+        set status = 'Pending', lock_by = null, lock_at = null, run_at = now() - interval '1 second', job = r.payload,
+            attempts = case when r.went_on then 0 else j.attempts end + case when $4 then 1 else 0 end
+        from unnest($1::text[], $2::bytea[], $3::boolean[]) as r (id, payload, went_on)
+        where j.id = r.id
         "#,
-        jobs,
+        &ids,
+        &payloads,
+        &went_on,
         died,
     )
     .execute(tx)

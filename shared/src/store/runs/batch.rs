@@ -62,10 +62,8 @@ pub struct BatchCall<'a> {
     pub page_size: i64,
     /// Whether the key is a `timestamptz`.
     pub by_time: bool,
-    /// Id for the chain's next job.
-    pub next_job: &'a str,
-    /// Whether this worker keeps the next job for itself.
-    pub keep: bool,
+    /// Id for a job by which another worker may go on; none where this one does, with the job that it has.
+    pub next_job: Option<&'a str>,
 }
 
 /// What a batch did.
@@ -77,7 +75,7 @@ pub struct BatchOutcome {
     pub rows_written: i64,
     /// The last row.
     pub last: Option<Position>,
-    /// Whether the chain's next job was queued.
+    /// Whether the range goes on with another batch.
     pub goes_on: bool,
     /// Rows that the run has read so far.
     pub run_rows_read: i64,
@@ -97,7 +95,7 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
         select rows_read as "rows_read!", rows_written as "rows_written!", last as "last: Position", goes_on as "goes_on!",
                run_rows_read as "run_rows_read!", run_rows_written as "run_rows_written!", run_rows_total,
                run_seconds as "run_seconds!"
-        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        from etl.run_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)
         "#,
         call.run as RunId,
         call.range,
@@ -108,7 +106,6 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
         call.page_size,
         call.by_time,
         call.next_job,
-        call.keep,
     )
     .fetch_one(connection)
     .await

@@ -30,6 +30,10 @@ pub struct OpenRun {
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+    /// The number of the next batch of the range that was asked for.
+    pub next_batch: i64,
+    /// The row after which that begins.
+    pub after: Option<Position>,
     /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
     pub walks_by: Option<Vec<WalkedColumn>>,
     /// Whether one of them is not as it was when that was noted.
@@ -59,23 +63,24 @@ impl OpenRun {
     }
 }
 
-/// Reads a run unless it has ended.
-pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<OpenRun>> {
+/// Reads a run unless it has ended, and where one of its ranges stands.
+pub async fn open(connection: &mut PgConnection, id: RunId, range_no: i32) -> sqlx::Result<Option<OpenRun>> {
     let run = sqlx::query!(
         r#"
         select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
                checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
                (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
                 where s.pipeline_id = r.pipeline_id) as checkpoint_of,
-               g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
+               g.next_batch, g.after as "after: Position", g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
                etl.note_walk(g.walks_by) is distinct from g.walks_by as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
         from etl.etl_runs r
-        join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = 0
+        join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
         where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
+        range_no,
     )
     .fetch_optional(connection)
     .await?;
@@ -89,6 +94,8 @@ pub async fn open(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opti
         inputs: run.inputs.0,
         target_id: run.target_id,
         checkpoint_of: run.checkpoint_of,
+        next_batch: run.next_batch,
+        after: run.after,
         walks_by: run.walks_by.map(|json| json.0),
         is_retyped: run.is_retyped,
         owed_step: run.owed_step,

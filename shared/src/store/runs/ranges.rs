@@ -53,6 +53,17 @@ pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Res
         .collect())
 }
 
+/// The number of the next batch of a range.
+pub async fn next_batch(connection: &mut PgConnection, run: RunId, range_no: i32) -> sqlx::Result<Option<i64>> {
+    sqlx::query_scalar!(
+        "select next_batch from etl.etl_run_ranges where run_id = $1 and range_no = $2",
+        run as RunId,
+        range_no,
+    )
+    .fetch_optional(connection)
+    .await
+}
+
 /// Notes which job carries a range on.
 pub(crate) async fn set_job(tx: &mut PgConnection, run: RunId, range_no: i32, job_id: &str) -> sqlx::Result<()> {
     sqlx::query!(
