@@ -1,7 +1,7 @@
 //! What jobs reach the world through.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -103,7 +103,8 @@ pub struct Environment {
     pub clock: DatabaseClock,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
-    working: Mutex<HashSet<String>>,
+    /// How many tasks work on a job: one that gave it back may still wait for the database while another has taken it.
+    working: Mutex<HashMap<String, usize>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
     reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
     beat_at: Mutex<Instant>,
@@ -199,19 +200,23 @@ impl Environment {
         unpoisoned(&self.reviews).clear();
     }
 
-    /// Notes that a job is being worked on.
+    /// Notes that a task works on a job.
     pub fn take_up(&self, job: &str) {
-        unpoisoned(&self.working).insert(job.to_owned());
+        *unpoisoned(&self.working).entry(job.to_owned()).or_default() += 1;
     }
 
-    /// Notes that a job is not being worked on any more.
+    /// Notes that a task does not work on a job any more.
     pub fn put_down(&self, job: &str) {
-        unpoisoned(&self.working).remove(job);
+        let mut working = unpoisoned(&self.working);
+        if let Some(tasks) = working.get_mut(job) {
+            *tasks -= 1;
+        }
+        working.retain(|_, tasks| *tasks > 0);
     }
 
     /// The jobs that are being worked on.
     pub fn working(&self) -> Vec<String> {
-        unpoisoned(&self.working).iter().cloned().collect()
+        unpoisoned(&self.working).keys().cloned().collect()
     }
 
     /// Looks for jobs after `delay`, when one that was put back is due.
