@@ -4,6 +4,7 @@
 
 pub(crate) mod at_once;
 pub mod backends;
+pub mod catalog;
 pub mod compared;
 pub mod dead_letters;
 pub mod horizon;

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{PipelineDraft, PipelineId, RunId},
     guard::{self, Describing, GuardError, SourceSchemas},
+    store::catalog::Catalog,
 };
 
 use crate::{
@@ -27,7 +28,8 @@ use crate::{
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
 
-/// How long what was found out about source and target holds. What changes meanwhile fails the batch instead.
+/// How long what was found out about source and target holds. What changes in their tables is seen sooner
+/// (`store::catalog`).
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 /// The connections that jobs have.
@@ -177,6 +179,16 @@ impl Environment {
     /// Forgets the plan of a run that ended.
     pub fn forget_plan(&self, run: RunId) {
         unpoisoned(&self.plans).remove(&run);
+    }
+
+    /// The catalog that the plan of a run was made from, or else what was found out last about its pipeline.
+    pub fn catalog(&self, run: RunId, pipeline: PipelineId) -> Option<Arc<Catalog>> {
+        if let Some(plan) = self.plan(run) {
+            return Some(plan.catalog.clone());
+        }
+        let (reviews, own) = (unpoisoned(&self.reviews), pipeline.to_string());
+        let of_pipeline = reviews.iter().filter(|(inputs, _)| inputs.starts_with(&own));
+        of_pipeline.max_by_key(|(_, (found_at, _))| *found_at).map(|(_, (_, reviewed))| reviewed.catalog.clone())
     }
 
     /// What was found out about the same inputs of the same pipeline a moment ago.

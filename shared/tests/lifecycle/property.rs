@@ -89,7 +89,7 @@ impl World {
     pub async fn begin_at_once(&self) -> bool {
         let Some(job) = self.hold_job().await else { return false };
         let mut connection = self.db.pool().acquire().await.unwrap();
-        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range).await.unwrap() else {
+        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range, None).await.unwrap() else {
             return false;
         };
         execution::begin_at_once(&mut connection, &job, &run, &runs::Start::default()).await.unwrap()

@@ -13,6 +13,7 @@ use vitrina_shared::{
     },
     guard::{Describing, SourceSchemas},
     store::{
+        catalog::{self, Catalog},
         horizon::Writers,
         installation,
         runs::WalkedColumn,
@@ -23,7 +24,7 @@ use vitrina_shared::{
 
 use super::{
     confined::of_any_length,
-    pushdown::{Completion, Page},
+    pushdown::{Completion, Page, quote},
     stream::{Sink, Stream},
     streaming::RowForm,
 };
@@ -96,6 +97,8 @@ fn walked(walk: &[WalkColumn]) -> Vec<WalkedColumn> {
 pub struct Plan {
     /// The pipeline's name, for metrics and logs.
     pub pipeline: String,
+    /// What it was made from. It is of use only while that is the same.
+    pub catalog: Arc<Catalog>,
     /// The columns it walks by.
     pub walk: Vec<WalkColumn>,
     /// How late rows are kept from being skipped.
@@ -166,6 +169,8 @@ pub enum Route {
 /// What was found out about a run's inputs, its source and its target.
 #[derive(Debug)]
 pub struct Reviewed {
+    /// The catalog of source and target as they were.
+    pub catalog: Arc<Catalog>,
     reader: Reader,
     key: Vec<String>,
     destination: Destination,
@@ -213,7 +218,13 @@ impl Reviewed {
                 Destination::Index { name, options, installation }
             }
         };
-        Ok(Self { reader, key: entry.key, destination })
+        let mart = match &destination {
+            Destination::Mart { table, .. } => Some(format!("analytics.{}", quote(table))),
+            Destination::Index { .. } => None,
+        };
+        let relations = reader.relations.iter().cloned().chain(mart).collect();
+        let catalog = Arc::new(catalog::read(connection, relations).await?);
+        Ok(Self { catalog, reader, key: entry.key, destination })
     }
 }
 
@@ -253,7 +264,7 @@ impl Plan {
         elasticsearch: &Result<Client, SinkError>,
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
-        let Reviewed { reader, key, destination } = reviewed;
+        let Reviewed { catalog, reader, key, destination } = reviewed;
         let (table, columns, unique, can_rewrite): (&str, &[TargetColumn], &[UniqueIndex], bool) = match destination {
             Destination::Mart { table, columns, unique, can_rewrite } => (table, columns, unique, *can_rewrite),
             Destination::Index { .. } => ("", &[], &[], false),
@@ -303,6 +314,7 @@ impl Plan {
         });
         Ok(Self {
             pipeline: inputs.name.clone(),
+            catalog: catalog.clone(),
             relations: reader.relations.iter().cloned().collect(),
             nulls_first: page.nulls_first(),
             ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
