@@ -1,4 +1,4 @@
-//! A private PostgreSQL in a directory of ours, for whoever has no server at hand.
+//! A private PostgreSQL in a directory of ours, for users without a server.
 //!
 //! lock the directory → find the programs → create the cluster once → adopt or start the server → create the database.
 //!
@@ -105,7 +105,7 @@ impl EmbeddedPostgres {
     }
 }
 
-/// Says how to connect, whatever `PGSSLMODE` the user has exported.
+/// Connection options, independent of an exported `PGSSLMODE`.
 fn url(account: &str, password: &str, port: u16, database: &str) -> String {
     format!("postgres://{account}:{password}@127.0.0.1:{port}/{database}?sslmode=disable")
 }
