@@ -88,8 +88,8 @@ impl EmbeddedPostgres {
         &self.admin_url
     }
 
-    /// The database as `vitrina_app`, the services' account. Migrations create it; whoever applied them gives it the
-    /// [`app_password`](Self::app_password).
+    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
+    /// the [`app_password`](Self::app_password).
     pub fn app_url(&self) -> &str {
         &self.app_url
     }

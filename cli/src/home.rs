@@ -74,8 +74,7 @@ impl Home {
     }
 }
 
-/// On a database of its own the newcomer is the operator, and may have marts created. On somebody's server whoever runs
-/// it decides.
+/// On the embedded database marts may be created from queries. On the user's own server its operator decides.
 pub fn with_own_database(env: Env) -> Env {
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
     let allow = !set("DATABASE_URL") && !set("VITRINA_CREATE_TARGETS");

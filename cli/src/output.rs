@@ -1,7 +1,7 @@
 //! Output: text for people, JSON for programs.
 //!
-//! Colours are written always and taken out again by `anstream` where nobody would see them: in a pipe, with `NO_COLOR`,
-//! on a dumb terminal. Whatever else would steer a terminal is taken out here, wherever the text came from.
+//! Colours are always written, and `anstream` removes them in a pipe, with `NO_COLOR` and on a dumb terminal. All other
+//! control characters are removed here, wherever the text came from.
 
 mod quiet_keys;
 mod style;

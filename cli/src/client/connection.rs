@@ -103,8 +103,8 @@ impl Connection {
         Client::new(address, token.map(|token| token.0).as_ref())
     }
 
-    /// The variable that names the address, where it came from the directory's `.env`. Whoever wrote that file is not given a token
-    /// that the user has set.
+    /// The variable that names the address, if it came from the directory's `.env`. A token that the user has set is not
+    /// sent to such an address.
     fn named_by_a_file(&self) -> Option<&'static str> {
         if self.url.is_some() {
             return None;

@@ -46,8 +46,8 @@ const HARMLESS: &[&str] = &[
     "array_sample", "array_shuffle", "gen_random_uuid", "random", "random_normal", "uuidv4", "uuidv7",
 ];
 
-/// Immutable functions of the server that look at a relation, a role, a snapshot or the server all the same, or that only
-/// the server itself has a use for.
+/// Immutable functions that still read a relation, a role, a snapshot or the server, or that are only for the server
+/// itself.
 #[rustfmt::skip]
 const NOT_FOR_QUERIES: &[&str] = &[
     "aclcontains", "acldefault", "aclinsert", "aclitemeq", "aclremove", "hash_aclitem", "hash_aclitem_extended", "makeaclitem",

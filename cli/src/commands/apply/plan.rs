@@ -128,8 +128,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The table of a target that is allowed already may have been dropped. Then it is created again; where it is there, or
-    /// the API creates none, nothing is to be done, and what is wrong is reported with the pipeline.
+    /// The table of a target that is allowed already may have been dropped. Then it is created again. If it exists, or the
+    /// API creates none, there is nothing to do here; problems are reported with the pipeline.
     async fn add_lost_target(&mut self, client: &Client, name: &str, body: Value) -> Result<(), ClientError> {
         match client.allow_target(&body, true).await {
             Ok(answer) => {
