@@ -64,30 +64,19 @@ pub enum ClientError {
         "no API answers at {address} ({reason}): start one with `vitrina up`, or say where it is with --url or \
          VITRINA_URL"
     )]
-    Unreachable {
-        address: Address,
-        reason: String,
-    },
+    Unreachable { address: Address, reason: String },
     /// The server's certificate is not trusted.
     #[error(
         "the certificate of {address} is not trusted ({reason}): use a certificate of an authority that this machine \
          knows, or name its file in SSL_CERT_FILE"
     )]
-    Certificate {
-        address: Address,
-        reason: String,
-    },
+    Certificate { address: Address, reason: String },
     /// The server does not answer in time, or stopped in the middle.
     #[error("{address} did not answer in time: see whether it is busy (`vitrina doctor`), and try again")]
-    TimedOut {
-        address: Address,
-    },
+    TimedOut { address: Address },
     /// The answer is incomplete.
     #[error("the connection to {address} was lost ({reason}): see whether the API still runs, and try again")]
-    Lost {
-        address: Address,
-        reason: String,
-    },
+    Lost { address: Address, reason: String },
     /// The answer is not of a Vitrina API.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
     NotVitrina {
@@ -132,10 +121,7 @@ pub enum ClientError {
     },
     /// A variable of the environment is wrong.
     #[error("{name} is wrong: {reason}")]
-    Variable {
-        name: &'static str,
-        reason: String,
-    },
+    Variable { name: &'static str, reason: String },
     /// A report ended without a result.
     #[error("{0}")]
     Report(String),
