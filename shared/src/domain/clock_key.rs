@@ -150,19 +150,14 @@ fn calendar_grain(midnight: DateTime<Utc>) -> TimeDelta {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ClockKey::*, *};
 
     fn time(text: &str) -> DateTime<Utc> {
         key_time(&format!("2026-11-17 {text}+00")).expect(text)
     }
 
     fn unsettled(checkpoint: &str, horizon: &str) -> Option<DateTime<Utc>> {
-        unsettled_since(
-            &format!("2026-11-17 {checkpoint}+00"),
-            ClockKey::Timestamp,
-            Some(time(horizon)),
-            TimeDelta::zero(),
-        )
+        unsettled_since(&format!("2026-11-17 {checkpoint}+00"), Timestamp, Some(time(horizon)), TimeDelta::zero())
     }
 
     #[test]
@@ -211,7 +206,7 @@ mod tests {
             let at = |text: &str| key_time(&format!("{text}+00")).expect(text);
             let unsettled = |horizon| {
                 let midnight = format!("{midnight} 00:00:00+00");
-                unsettled_since(&midnight, ClockKey::Timestamp, Some(at(horizon)), TimeDelta::zero())
+                unsettled_since(&midnight, Timestamp, Some(at(horizon)), TimeDelta::zero())
             };
             assert_eq!(unsettled(inside), Some(at(&format!("{midnight} 00:00:00"))), "{midnight}");
             assert_eq!(unsettled(outside), None, "{midnight}");
@@ -222,25 +217,19 @@ mod tests {
     fn a_key_of_several_columns_is_complete_a_second_later_whatever_its_values_show() {
         let hidden = hidden_cut(false);
         let unsettled = |key: &str, horizon: &str| {
-            unsettled_since(&format!("2026-11-17 {key}+00"), ClockKey::Timestamp, Some(time(horizon)), hidden)
+            unsettled_since(&format!("2026-11-17 {key}+00"), Timestamp, Some(time(horizon)), hidden)
         };
         assert_eq!(unsettled("12:00:00.123456", "12:00:00.2"), Some(time("11:59:59.2")), "12:00:00 may still come");
         assert_eq!(unsettled("12:00:00.123456", "12:00:01.1"), Some(time("12:00:00.1")));
         assert_eq!(unsettled("12:00:00.123456", "12:00:01.2"), None);
-        let since =
-            allowing_for_grain(time("12:00:03.7"), "2026-11-17 12:30:00.123456+00", ClockKey::Timestamp, hidden);
+        let since = allowing_for_grain(time("12:00:03.7"), "2026-11-17 12:30:00.123456+00", Timestamp, hidden);
         assert_eq!(since, time("12:00:02.7"));
     }
 
     #[test]
     fn a_transaction_may_have_a_key_before_its_start() {
         let since = |key: &str| {
-            allowing_for_grain(
-                time("12:00:03.7"),
-                &format!("2026-11-17 {key}+00"),
-                ClockKey::Timestamp,
-                TimeDelta::zero(),
-            )
+            allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), Timestamp, TimeDelta::zero())
         };
         assert_eq!(since("12:30:00.123456"), time("12:00:03.7"));
         assert_eq!(since("12:30:00.5"), time("12:00:03.6"));
@@ -250,11 +239,11 @@ mod tests {
     #[test]
     fn a_day_ends_when_it_has_ended_everywhere() {
         let horizon = time("10:00:00");
-        assert_eq!(smallest_key(horizon, ClockKey::Date), "2026-11-16");
-        assert_eq!(bound(horizon, ClockKey::Date), "2026-11-19");
-        assert_eq!(unsettled_since("2026-11-16", ClockKey::Date, Some(horizon), TimeDelta::zero()), Some(horizon));
-        assert_eq!(unsettled_since("2026-11-15", ClockKey::Date, Some(horizon), TimeDelta::zero()), None);
-        let unknown = unsettled_since("2026-11-17", ClockKey::Date, None, TimeDelta::zero()).expect("nothing is known");
-        assert_eq!(smallest_key(unknown, ClockKey::Date), "2026-11-17");
+        assert_eq!(smallest_key(horizon, Date), "2026-11-16");
+        assert_eq!(bound(horizon, Date), "2026-11-19");
+        assert_eq!(unsettled_since("2026-11-16", Date, Some(horizon), TimeDelta::zero()), Some(horizon));
+        assert_eq!(unsettled_since("2026-11-15", Date, Some(horizon), TimeDelta::zero()), None);
+        let unknown = unsettled_since("2026-11-17", Date, None, TimeDelta::zero()).expect("nothing is known");
+        assert_eq!(smallest_key(unknown, Date), "2026-11-17");
     }
 }
