@@ -1,11 +1,17 @@
--- Called for every job, so it is in PL/pgSQL: a session keeps its plan. Rows of the catalog are replaced by whatever changes a
--- table, and so have another xmin; what counts and vacuums rows changes them in place. A foreign key that refers to a table is
--- seen by the triggers that it makes there: no index leads from the table to the constraint.
+-- Called for every job, so it is in PL/pgSQL: a session keeps its plan. Its relations are few and each has indexes in the catalog,
+-- which the planner cannot know: any other join than from row to row reads whole catalogs.
+--
+-- Whatever changes a table replaces rows of the catalog, which have another xmin then; vacuum and analyze change them in place. A
+-- foreign key that refers to a table is seen by the triggers that it makes there: no index leads from the table to the constraint.
 create or replace function etl.catalog_of(relations text[]) returns text
     language plpgsql
     stable
     strict
     set search_path = pg_catalog, pg_temp
+    set enable_seqscan = off
+    set enable_hashjoin = off
+    set enable_mergejoin = off
+    set enable_material = off
 as $$
 begin
     return (
