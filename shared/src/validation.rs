@@ -83,6 +83,11 @@ impl Reader {
         self.arriving.iter().map(|column| column.name.as_str()).collect()
     }
 
+    /// Whether the query places its pages itself.
+    pub fn pages_itself(&self) -> bool {
+        !self.query.placeholders().is_empty()
+    }
+
     /// The types of the columns that an incremental run walks by.
     pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
         let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);
@@ -103,23 +108,15 @@ pub async fn review(
     judge(&mut *db.acquire().await?, draft, described).await
 }
 
-/// Finds out everything about a draft over a connection that the caller has.
-pub async fn review_over(
-    connection: &mut PgConnection,
-    describing: &Describing,
-    draft: &PipelineDraft,
-    schemas: &SourceSchemas,
-) -> Result<Review, sqlx::Error> {
-    let described = describe(describing, draft, schemas).await?;
-    judge(connection, draft, described).await
-}
+/// What a source says of a draft's query: what it returns, or why it is refused; none where the draft has no query.
+pub type Described = Option<Result<Reader, Refusal>>;
 
 /// What the server says of the draft's query, if there is one.
-async fn describe(
+pub async fn describe(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
-) -> Result<Option<Result<Reader, Refusal>>, sqlx::Error> {
+) -> Result<Described, sqlx::Error> {
     let Some((sql, _)) = written(draft) else { return Ok(None) };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
@@ -134,10 +131,11 @@ fn written(draft: &PipelineDraft) -> Option<(&str, &'static str)> {
     draft.reader().filter(|(sql, _)| !sql.trim().is_empty())
 }
 
-async fn judge(
+/// Judges a draft whose query was described.
+pub async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
-    described: Option<Result<Reader, Refusal>>,
+    described: Described,
 ) -> Result<Review, sqlx::Error> {
     let mut problems = draft.problems();
     let (unlisted, target) = find_target(connection, draft).await?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -16,12 +16,14 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{Plan, Reviewed},
     clock::DatabaseClock,
     elasticsearch::{Client, SinkError},
     in_hand::InHand,
+    mutex::unpoisoned,
+    plan::{Plan, Reviewed},
     report_slots::ReportSlots,
     session::Sessions,
+    source::{Sources, home::Home},
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -45,9 +47,17 @@ pub struct Connections {
     pub control: PgPool,
     /// For marts that live in Elasticsearch, or why there can be none.
     pub elasticsearch: Result<Client, SinkError>,
+    /// What the database's clock said last.
+    pub clock: Arc<DatabaseClock>,
 }
 
 impl Connections {
+    /// The home database as a source.
+    pub fn home(&self, schemas: SourceSchemas) -> Home {
+        let Self { describing, reading, clock, .. } = self.clone();
+        Home { describing, schemas, reading, clock }
+    }
+
     /// Opens what a first run needs and prepares what is asked of every query, before there is a run: where the database is
     /// far away, it would wait for that.
     pub async fn warm_up(&self, schemas: &SourceSchemas) {
@@ -75,10 +85,8 @@ impl Connections {
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
-    /// For reading pages whose rows pass through the worker, while they are written over another connection.
-    pub reading: PgPool,
-    /// For describing queries.
-    pub describing: Describing,
+    /// Where pipelines read from.
+    pub sources: Sources,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
@@ -93,14 +101,12 @@ pub struct Environment {
     pub max_row_bytes: u32,
     /// The worker's unique name.
     pub name: String,
-    /// Schemas that source queries may read.
-    pub schemas: SourceSchemas,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
     pub life: CancellationToken,
     /// What the database's clock said last.
-    pub clock: DatabaseClock,
+    pub clock: Arc<DatabaseClock>,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
     working: Mutex<HashSet<String>>,
@@ -113,18 +119,17 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         connections: Connections,
+        sources: Sources,
         max_row_bytes: u32,
         name: String,
-        schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reading, describing, reports, control, elasticsearch } = connections;
+        let Connections { batches, reports, control, elasticsearch, clock, .. } = connections;
         Self {
             db: batches,
-            reading,
-            describing,
+            sources,
             reports,
             control,
             elasticsearch,
@@ -132,10 +137,9 @@ impl Environment {
             in_hand: InHand::default(),
             max_row_bytes,
             name,
-            schemas,
             stop,
             life,
-            clock: DatabaseClock::default(),
+            clock,
             wake,
             working: Mutex::default(),
             plans: Mutex::default(),
@@ -156,7 +160,7 @@ impl Environment {
 
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
-        Sessions::new(pool, id, self.in_hand.given_up(id), self.in_hand.waits(id))
+        Sessions::new(pool, self.in_hand.handle(id))
     }
 
     /// The plan of a run, if it was made here before.
@@ -222,11 +226,6 @@ impl Environment {
             wake.send_modify(|count| *count += 1);
         });
     }
-}
-
-/// These maps are whole after every statement, so a panic elsewhere does not spoil them.
-pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a review depends on: all of the inputs, and the pipeline. One that was deleted and made again may have a target with

@@ -23,6 +23,7 @@ use crate::{
     environment::{Connections, Environment},
     maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
     queue::{self, QueueOptions, Wake},
+    source::{Source, Sources},
 };
 
 /// How long a page may run (`maintenance::statements::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
@@ -59,6 +60,7 @@ pub struct Worker {
     config: WorkerConfig,
     schemas: SourceSchemas,
     database: DatabaseConfig,
+    sources: Vec<Arc<dyn Source>>,
     stop: CancellationToken,
 }
 
@@ -71,7 +73,13 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-        Self { schemas, database: database.clone(), config, stop }
+        Self { schemas, database: database.clone(), config, sources: Vec::new(), stop }
+    }
+
+    /// Reads another source besides the home database.
+    pub fn with_source(mut self, source: Arc<dyn Source>) -> Self {
+        self.sources.push(source);
+        self
     }
 
     /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
@@ -101,6 +109,7 @@ impl Worker {
                 &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
             ),
             elasticsearch: Client::new(&self.config.elasticsearch),
+            clock: Arc::default(),
         }
     }
 
@@ -162,9 +171,9 @@ impl Worker {
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
             connections.clone(),
+            Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone()))),
             self.config.max_row_bytes,
             name.to_owned(),
-            self.schemas.clone(),
             wake,
             self.stop.clone(),
             life.clone(),

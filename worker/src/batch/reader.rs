@@ -1,37 +1,17 @@
-//! Reads a page row by row and takes it through the plan's transforms.
+//! Takes a page that comes from its source row by row through the plan's transforms.
 
-use futures_util::{Stream, StreamExt, TryStreamExt};
-use sqlx::{FromRow, PgConnection, Row as _, postgres::PgRow};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use vitrina_shared::domain::{
-    ErrorClass, Position,
+    ErrorClass,
     transform::{Document, Transform},
 };
 
-use super::streaming::{PageEnd, too_long};
 use crate::{
     elasticsearch::id_of_row,
     error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row},
+    source::{Item, PageEnd, PageStream, too_long},
 };
-
-/// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
-const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
-    as page (key text[], doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
-
-/// What a page is read with. Two that are equal read the same page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageQuery {
-    /// The statement, of [`super::pushdown::Page::read`].
-    pub statement: String,
-    /// Rows in a page.
-    pub page_size: i64,
-    /// Whether the key is a `timestamptz`.
-    pub by_time: bool,
-    /// The row after which it begins.
-    pub after: Option<Position>,
-    /// The bound that it is read up to.
-    pub upper: Option<String>,
-}
 
 /// What is done with the rows of a page.
 #[derive(Debug, Clone, Copy)]
@@ -61,72 +41,28 @@ impl Remains {
     }
 }
 
-/// A row of the page or, without a `doc`, what is to be said of the page.
-#[derive(Debug)]
-pub struct Item {
-    key: Option<Vec<Option<String>>>,
-    doc: Option<String>,
-    rows_read: Option<i64>,
-    last: Option<Position>,
-    more: Option<bool>,
-    /// How long the row is, where it is too long: its `doc` has the key alone.
-    too_long: Option<i64>,
-}
-
-/// By position: there are very many of them, and most have a `doc` and nothing else to say.
-impl FromRow<'_, PgRow> for Item {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let key = row.try_get(0)?;
-        let doc: Option<String> = row.try_get(1)?;
-        if doc.is_some() {
-            return Ok(Self { key, doc, rows_read: None, last: None, more: None, too_long: row.try_get(5)? });
-        }
-        let (rows_read, last, more) = (row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
-        Ok(Self { key, doc, rows_read, last, more, too_long: None })
-    }
-}
-
-impl Item {
-    /// About what it takes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.doc.as_ref().map_or(0, String::len)
-    }
-}
-
-/// Reads a page item by item.
-pub fn items<'a>(
-    connection: &'a mut PgConnection,
-    query: &'a PageQuery,
-) -> impl Stream<Item = sqlx::Result<Item>> + Send + 'a {
-    sqlx::query_as::<_, Item>(READ)
-        .bind(&query.statement)
-        .bind(&query.after)
-        .bind(&query.upper)
-        .bind(query.page_size)
-        .bind(query.by_time)
-        .fetch(connection)
-}
-
 /// The rows among the items of a page. `remains` is whole when the stream has ended.
 pub fn rows<'a>(
-    items: impl Stream<Item = sqlx::Result<Item>> + 'a,
+    page: PageStream,
     handling: Handling<'a>,
     remains: &'a mut Remains,
 ) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
-    items
-        .map_err(BatchError::from)
+    page.map_ok(|items| stream::iter(items.into_iter().map(Ok)))
+        .try_flatten()
         .map(move |item| item.and_then(|item| receive(item, handling, remains)))
         .filter_map(|row| std::future::ready(row.transpose()))
 }
 
 /// A row, or nothing where the item was none.
 fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<Option<Row>, BatchError> {
-    let Some(doc) = item.doc else {
-        remains.end = Some(PageEnd { rows_read: item.rows_read.unwrap_or(0), last: item.last, more: item.more });
-        return Ok(None);
+    let (key, doc, longer) = match item {
+        Item::Row { key, doc, too_long } => (key, doc, too_long),
+        Item::End(end) => {
+            remains.end = Some(end);
+            return Ok(None);
+        }
     };
-    let key = item.key.unwrap_or_default();
-    let outcome = match item.too_long {
+    let outcome = match longer {
         Some(bytes) => Err(too_long(bytes, handling.max_row_bytes)),
         None => transformed(&doc, handling.transforms),
     };
@@ -171,7 +107,6 @@ fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Optio
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
     use vitrina_shared::domain::SourceColumn;
 
     use super::*;
@@ -195,8 +130,8 @@ mod tests {
     }
 
     fn row(bytes: usize) -> Item {
-        let doc = Some(format!(r#"{{"v":"{}"}}"#, "x".repeat(bytes)));
-        Item { key: None, doc, rows_read: None, last: None, more: None, too_long: None }
+        let doc = format!(r#"{{"v":"{}"}}"#, "x".repeat(bytes));
+        Item::Row { key: Vec::new(), doc, too_long: None }
     }
 
     #[tokio::test]
@@ -206,8 +141,8 @@ mod tests {
         let tenth = MOST_REJECTED_BYTES / 10;
         for (count, ends) in [(9, false), (10, true)] {
             let mut remains = Remains::default();
-            let items = stream::iter((0..count).map(|_| Ok(row(tenth))));
-            let read: Result<Vec<_>, _> = rows(items, handling, &mut remains).try_collect().await;
+            let blocks = stream::iter((0..count).map(move |_| Ok(vec![row(tenth)]))).boxed();
+            let read: Result<Vec<_>, _> = rows(blocks, handling, &mut remains).try_collect().await;
             match read {
                 Ok(rows) => assert!(!ends && rows.is_empty() && remains.rejected.len() == count),
                 Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, Position, transform::Transform},
+    domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
     store::{
         dead_letters::{self, Origin},
@@ -18,45 +18,21 @@ use vitrina_shared::{
 
 use super::{
     ahead::{Ahead, Pages},
-    reader::{self, Handling, PageQuery, Remains},
-    streaming::{Merge, PageEnd},
+    reader::{self, Handling, Remains},
 };
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
+    plan::{Sink, Stream},
+    pushdown::{Merge, statement_of},
     sink::{
         Rejected,
         elasticsearch::{IndexSink, PageWritten, overtaken},
         postgres,
     },
+    source::{PageEnd, PageQuery},
 };
-
-/// How a run's rows are streamed.
-#[derive(Debug)]
-pub struct Stream {
-    /// The statement that reads a page.
-    pub read: String,
-    /// How large a row may be. Of a larger one the server sends the key and the size.
-    pub max_row_bytes: u32,
-    /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// The key columns of the target.
-    pub key: Vec<String>,
-    /// How many rows of the run may be put aside; none where the first one ends it.
-    pub rejects_allowed: Option<u32>,
-    /// Where the rows go.
-    pub sink: Sink,
-}
-
-/// Where streamed rows go.
-#[derive(Debug)]
-pub enum Sink {
-    /// A mart.
-    Postgres(Merge),
-    /// An index.
-    Index(Arc<IndexSink>),
-}
 
 /// What a streamed batch did.
 #[derive(Debug)]
@@ -117,18 +93,13 @@ impl Batch<'_> {
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
-        let mut reading = env.sessions(&env.reading, self.call.run.0).acquire().await?;
-        reading.may_not_end();
-        let mut snapshot = reading.begin_named("begin read only").await?;
-        let query = self.query(self.page.after.clone());
+        let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
-            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
+            let rows = reader::rows(page, self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
             let rows = rows.inspect(|_| waiting.heard());
             postgres::put_down(&mut tx, rows).await?
         };
-        snapshot.rollback().await?;
-        reading.has_ended();
         let end = remains.whole()?;
         let statement = match self.allowed {
             None => merge.all(&end),
@@ -155,10 +126,10 @@ impl Batch<'_> {
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
-            reading: env.sessions(&env.reading, self.call.run.0),
+            work: env.in_hand.handle(self.call.run.0),
+            reading: self.stream.reading.clone(),
             sink: index.clone(),
             transforms: self.stream.transforms.clone(),
-            max_row_bytes: self.stream.max_row_bytes,
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -176,7 +147,7 @@ impl Batch<'_> {
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
+        let outcome = self.commit(&mut tx, &statement_of(&end, &changes.to_string())).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
@@ -195,13 +166,7 @@ impl Batch<'_> {
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {
-        PageQuery {
-            statement: self.stream.read.clone(),
-            page_size: self.call.page_size,
-            by_time: self.call.by_time,
-            after,
-            upper: self.page.upper.clone(),
-        }
+        PageQuery { after, upper: self.page.upper.clone() }
     }
 
     /// The page after this one, where this worker goes on with it at once.
@@ -212,7 +177,7 @@ impl Batch<'_> {
     fn handling(&self) -> Handling<'_> {
         Handling {
             transforms: &self.stream.transforms,
-            max_row_bytes: self.stream.max_row_bytes,
+            max_row_bytes: self.stream.reading.walk().max_row_bytes,
             rejects_allowed: self.allowed,
         }
     }

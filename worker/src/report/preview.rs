@@ -15,9 +15,10 @@ use vitrina_shared::domain::{
 
 use super::{encode, subject::Subject};
 use crate::{
-    batch::{of_any_length, quote, transformed},
+    batch::transformed,
     environment::Environment,
     error::BatchError,
+    source::{home::quote, of_any_length},
 };
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.

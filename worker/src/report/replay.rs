@@ -27,11 +27,7 @@ use vitrina_shared::{
 };
 
 use super::{encode, subject::Subject, unfinished};
-use crate::{
-    batch::{too_long, transformed},
-    environment::Environment,
-    error::BatchError,
-};
+use crate::{batch::transformed, environment::Environment, error::BatchError, source::too_long};
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {

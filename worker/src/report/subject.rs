@@ -13,10 +13,10 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{self, quote},
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,
+    source::home::{self, quote},
 };
 
 /// A pipeline with its reader and its target.
@@ -48,7 +48,9 @@ impl Subject {
         let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
         let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
         let draft = &pipeline.draft;
-        let review = validation::review(&env.reports, &env.describing, draft, &env.schemas).await?;
+        // The description may take seconds: meanwhile others need the connection.
+        let described = env.sources.of(draft).describe(draft).await?;
+        let review = validation::judge(&mut *env.reports.acquire().await?, draft, described).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             return Err(BatchError::fatal(list.join("; ")));
@@ -101,7 +103,7 @@ impl Subject {
 
     /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
-        !self.reader.query.placeholders().is_empty()
+        self.reader.pages_itself()
     }
 
     /// The index of that name as the target's options have it. Nothing is asked or sent.
@@ -142,7 +144,7 @@ impl Subject {
             match self.target {
                 TargetName::Mart(_) => format!("{value}::text"),
                 TargetName::Index(_) => {
-                    batch::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
+                    home::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
                 }
             }
         };
@@ -171,8 +173,8 @@ impl Subject {
     /// What the query returns, as a relation of a statement that compares or writes.
     pub fn read(&self) -> String {
         let columns = &self.reader.columns;
-        let named = format!("select {} from ({}\n) as source", batch::names(columns), self.query());
-        batch::read(&named, columns, true)
+        let named = format!("select {} from ({}\n) as source", home::names(columns), self.query());
+        home::read(&named, columns, true)
     }
 
     /// The query, with `$1` to `$4` for its placeholders. It is for `etl_page.read` alone.

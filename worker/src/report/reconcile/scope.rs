@@ -22,9 +22,9 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::quote,
     error::BatchError,
     report::{subject::Subject, unfinished},
+    source::home::quote,
 };
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.

@@ -6,8 +6,13 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{RowForm, arrived, differ, literal, of_any_length, quote, read_back},
+    pushdown::{arrived, differ, read_back},
     report::subject::Subject,
+    source::{
+        RowForm,
+        home::{literal, quote},
+        of_any_length,
+    },
 };
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:

@@ -3,7 +3,7 @@
 use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
 
 use super::{Comparison, SNAPSHOT};
-use crate::{batch::quote, elasticsearch::same_value, error::BatchError};
+use crate::{elasticsearch::same_value, error::BatchError, source::home::quote};
 
 /// Types whose order is the same in an index. Values of others are not told.
 const ORDERED: &[&str] = &[

@@ -11,9 +11,9 @@ use vitrina_shared::{
 
 use super::{Comparison, SAMPLE, Scope, counts::parameters};
 use crate::{
-    batch::bounded_row,
     elasticsearch::{Fields, Stored, same_value},
     error::BatchError,
+    source::home::bounded_row,
 };
 
 /// Rows that are looked at together.

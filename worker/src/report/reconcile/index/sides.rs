@@ -9,9 +9,10 @@ use vitrina_shared::{
 
 use super::{Comparison, SNAPSHOT, Scope, counts::parameters};
 use crate::{
-    batch::{bounded_row, transformed},
+    batch::transformed,
     elasticsearch::{self, fingerprint},
     error::BatchError,
+    source::home::bounded_row,
 };
 
 /// A row of the source: its key, whether it should be in the index by now, and the row unless it is too long: then it

@@ -8,8 +8,9 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{identified, quote, without_length},
+    pushdown::identified,
     report::{reconcile::scope::Scope, subject::Subject},
+    source::{home::quote, without_length},
 };
 
 /// Types that have a hash of their own, which costs less than their text.

@@ -13,8 +13,8 @@ use vitrina_shared::{
 
 use super::sides::Sides;
 use crate::{
-    batch::{literal, quote},
     report::reconcile::scope::Scope,
+    source::home::{literal, quote},
 };
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.

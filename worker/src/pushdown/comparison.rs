@@ -5,7 +5,7 @@ use vitrina_shared::{
     store::{tables::TargetColumn, value_types::Identity},
 };
 
-use super::pushdown::quote;
+use crate::source::{home::quote, without_length};
 
 /// Types of texts, without their lengths.
 const TEXTS: &[&str] = &["text", "character varying", "character", "bpchar", "name"];
@@ -60,14 +60,6 @@ pub fn has_own_collation(column: &SourceColumn, own: &TargetColumn) -> bool {
     let element = |type_name: &str| without_length(type_name.trim_end_matches("[]"));
     let of_type = column.type_name == "name" || element(column.plain_type()) != element(&column.type_name);
     TEXTS.contains(&element(&own.plain_type).as_str()) && (column.collation.is_some() || of_type)
-}
-
-/// `numeric(10,2)` → `numeric`, `timestamp(3) with time zone` → `timestamp with time zone`.
-pub fn without_length(type_name: &str) -> String {
-    match (type_name.find('('), type_name.find(')')) {
-        (Some(open), Some(close)) if open < close => format!("{}{}", &type_name[..open], &type_name[close + 1..]),
-        (_, _) => type_name.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use vitrina_shared::store::tables::{TargetColumn, UniqueIndex};
 
-use super::pushdown::{Page, quote};
+use super::{Page, quote};
 
 impl Page<'_> {
     /// Removes rows that are gone.

@@ -8,7 +8,7 @@
 
 use vitrina_shared::{domain::SourceColumn, guard::FIRST_ADDED};
 
-use super::pushdown::quote;
+use crate::source::of_any_length;
 
 /// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
 /// where it begins and `$6` its bound; `by_time` says that its key is a `timestamptz`.
@@ -62,19 +62,14 @@ pub fn names(columns: &[SourceColumn]) -> String {
     columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// A type as it came. SQL takes the two for types of length one where no length is given.
-pub fn of_any_length(type_name: &str) -> String {
-    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
-    match element {
-        "character" => format!("bpchar{array}"),
-        "bit" => format!("\"bit\"{array}"),
-        _ => type_name.to_owned(),
-    }
-}
-
 /// A text as SQL writes it, with standard strings: a backslash is a backslash.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name as SQL writes it, whatever it contains.
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 #[cfg(test)]
