@@ -48,8 +48,13 @@ impl Subject {
         let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
         let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
         let draft = &pipeline.draft;
+        let source = env.sources.of(draft);
+        if !source.is_home() {
+            let (name, kind) = (&draft.name, source.kind());
+            return Err(BatchError::fatal(format!("pipeline `{name}` reads from `{kind}`: reports read the home database")));
+        }
         // The description may take seconds: meanwhile others need the connection.
-        let described = env.sources.of(draft).describe(draft).await?;
+        let described = source.describe(draft).await?;
         let review = validation::judge(&mut *env.reports.acquire().await?, draft, described).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();

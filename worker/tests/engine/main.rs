@@ -17,6 +17,7 @@ mod modes;
 mod names;
 mod null_keys;
 mod one_target;
+mod other_source;
 mod reconcile;
 mod recovery;
 mod removal;
