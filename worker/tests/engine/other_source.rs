@@ -64,7 +64,7 @@ async fn a_full_run_makes_a_mart_equal_to_another_source() {
     assert_eq!((run.rows_read, run.rows_written, run.rows_removed), (24, 1, 1));
     world.assert_same(&listed.as_query(), "analytics.listed").await;
 
-    let mut merged = pipeline("listed and merged", Mode::Full);
+    let mut merged = pipeline("listed_and_merged", Mode::Full);
     merged.options.full_strategy = Some(FullStrategy::Merge);
     let id = world.pipeline(&merged).await;
     let run = world.fails(id).await;
