@@ -19,6 +19,7 @@ mod mutex;
 mod plan;
 mod pushdown;
 mod queue;
+mod rejected;
 mod report;
 mod report_slots;
 mod service;

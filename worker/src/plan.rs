@@ -12,7 +12,6 @@ use vitrina_shared::{
     store::{
         installation,
         tables::{TargetColumn, UniqueIndex},
-        value_types::Identity,
     },
     validation::{self, FoundTarget, Place, Reader},
 };
@@ -287,8 +286,7 @@ fn key_column(name: &str, reader: &Reader, own: &[TargetColumn]) -> KeyColumn {
 /// Whether a row of the target may be written over: it has a column besides the key, or one whose equal values differ.
 fn can_change(reviewed: &Reviewed, columns: &[TargetColumn]) -> bool {
     let arrives = |own: &&TargetColumn| reviewed.reader.arriving.iter().any(|column| column.name == own.name);
-    let changes = |own: &TargetColumn| own.identity != Identity::Equality || !reviewed.key.contains(&own.name);
-    columns.iter().filter(arrives).any(changes)
+    columns.iter().filter(arrives).any(|own| own.can_change(&reviewed.key))
 }
 
 /// The table in which a run gathers its rows.

@@ -12,22 +12,20 @@ mod settled;
 
 use vitrina_shared::{
     domain::SourceColumn,
-    store::{
-        tables::{TargetColumn, UniqueIndex},
-        value_types::Identity,
-    },
+    sql::{self, quote, quoted},
+    store::tables::{TargetColumn, UniqueIndex},
     validation::Reader,
 };
 
 use self::comparison::has_own_collation;
 pub use self::{
-    comparison::{as_stored, differ, identified},
+    comparison::as_stored,
     completion::Completion,
     merge::{Merge, arrived, read_back, statement_of},
 };
 use crate::source::{
     KeyColumn, WalkColumn,
-    home::{PageSql, TOTAL, quote},
+    home::{PageSql, TOTAL},
 };
 
 /// Everything a page's statement is made of.
@@ -93,29 +91,23 @@ impl Page<'_> {
 
     /// Those of them that can change: all but those of the key whose values are the same where they are equal.
     pub fn changing(&self) -> Vec<&TargetColumn> {
-        let changes =
-            |column: &&TargetColumn| column.identity != Identity::Equality || !self.key.contains(&column.name);
-        self.written().into_iter().filter(changes).collect()
+        self.written().into_iter().filter(|column| column.can_change(self.key)).collect()
     }
 
     pub fn names(&self) -> String {
-        self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
+        quoted(self.written().into_iter().map(|column| column.name.as_str()))
     }
 
     pub fn key_names(&self) -> String {
-        self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+        quoted(self.key.iter().map(String::as_str))
     }
 
-    /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
+    /// Writes rows that did change.
     pub fn upsert(&self, rows: &str) -> String {
-        let changing = self.changing();
-        format!(
-            "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
-            table = quote(self.table),
-            columns = self.names(),
-            key = self.key_names(),
-            action = if changing.is_empty() { "nothing".to_owned() } else { update(&changing) },
-        )
+        let written = self.written().into_iter().map(|column| column.name.as_str());
+        let changing: Vec<_> =
+            self.changing().into_iter().map(|column| (column.name.as_str(), column.identity)).collect();
+        sql::upsert(self.table, written, self.key, &changing, rows)
     }
 
     /// The condition of two rows of the target's types having the same key.
@@ -139,9 +131,4 @@ impl Page<'_> {
     fn read_and_own(&self, name: &str) -> Option<(&SourceColumn, &TargetColumn)> {
         self.source.source_column(name).zip(self.columns.iter().find(|own| own.name == name))
     }
-}
-
-fn update(columns: &[&TargetColumn]) -> String {
-    let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
-    format!("update set {} where {}", assign.join(", "), differ(columns))
 }

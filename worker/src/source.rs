@@ -20,7 +20,7 @@ use vitrina_shared::{
     validation::Described,
 };
 
-pub use self::walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn, of_any_length, without_length};
+pub use self::walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn};
 use crate::error::BatchError;
 pub use crate::in_hand::WorkHandle;
 

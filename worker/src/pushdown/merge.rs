@@ -1,12 +1,14 @@
 //! The SQL that writes a page whose rows have passed through the worker.
 
-use vitrina_shared::domain::{Position, SourceColumn};
+use vitrina_shared::{
+    domain::SourceColumn,
+    sql::{self, literal, quote},
+};
 
-use super::{Page, quote};
+use super::Page;
 use crate::source::{
     PageEnd,
-    home::{as_text, document, literal},
-    of_any_length,
+    home::{as_text, document},
 };
 
 impl Page<'_> {
@@ -38,23 +40,17 @@ impl Page<'_> {
 pub fn arrived(columns: &[&SourceColumn]) -> String {
     let value = |column: &&SourceColumn| {
         let name = quote(&column.name);
-        if as_text(column) {
-            format!("arrived.{name}::{}", of_any_length(&column.type_name))
-        } else {
-            format!("arrived.{name}")
-        }
+        if as_text(column) { format!("arrived.{name}::{}", column.cast_type()) } else { format!("arrived.{name}") }
     };
     columns.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a row of [`RowForm::ReadBack`], as the relation `arrived`; fails where a type is another one than was judged.
-pub fn read_back(columns: &[&SourceColumn], doc: &str) -> String {
-    let typed = |column: &&SourceColumn| {
-        let type_name = if as_text(column) { "text".to_owned() } else { of_any_length(&column.type_name) };
-        format!("{} {type_name}", quote(&column.name))
+pub fn read_back<'a>(columns: &[&'a SourceColumn], doc: &str) -> String {
+    let typed = |column: &&'a SourceColumn| {
+        (column.name.as_str(), if as_text(column) { "text".to_owned() } else { column.cast_type() })
     };
-    let types: Vec<_> = columns.iter().map(typed).collect();
-    format!("json_to_record({}) as arrived ({})", document(columns, doc), types.join(", "))
+    format!("json_to_record({}) as arrived ({})", document(columns, doc), sql::record(columns.iter().map(typed)))
 }
 
 /// How rows that were put down are written to a mart.
@@ -85,12 +81,7 @@ impl Merge {
 /// A statement like [`Page::statement`] of a page that was read before, whose rows are written by `write`, an expression that
 /// counts them.
 pub fn statement_of(end: &PageEnd, write: &str) -> String {
-    let last = end.last.as_ref().map_or("null".to_owned(), array);
+    let last = end.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
     let more = end.more.map_or("null".to_owned(), |more| more.to_string());
     format!("select {}::bigint, ({write})::bigint, {last}::text[], {more}::boolean", end.rows_read)
-}
-
-fn array(position: &Position) -> String {
-    let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
-    format!("array[{}]", position.0.iter().map(value).collect::<Vec<_>>().join(", "))
 }

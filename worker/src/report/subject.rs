@@ -5,6 +5,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
+    sql::quote,
     store::{
         installation, pipelines,
         tables::{self, TargetColumn, UniqueIndex},
@@ -16,7 +17,7 @@ use crate::{
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,
-    source::home::{self, quote},
+    source::home,
 };
 
 /// A pipeline with its reader and its target.
@@ -51,7 +52,9 @@ impl Subject {
         let source = env.sources.of(draft);
         if !source.is_home() {
             let (name, kind) = (&draft.name, source.kind());
-            return Err(BatchError::fatal(format!("pipeline `{name}` reads from `{kind}`: reports read the home database")));
+            return Err(BatchError::fatal(format!(
+                "pipeline `{name}` reads from `{kind}`: reports read the home database"
+            )));
         }
         // The description may take seconds: meanwhile others need the connection.
         let described = source.describe(draft).await?;

@@ -23,7 +23,7 @@ use vitrina_shared::{
 
 use self::{bound::Settling, pages::PageStatement};
 pub use self::{
-    confined::{document, literal, names, quote, read},
+    confined::{document, names, read},
     documents::{as_text, bounded_row, key_text},
     statements::{PageSql, TOTAL},
 };

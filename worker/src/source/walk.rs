@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use vitrina_shared::{
-    domain::{Mode, SourceColumn, clock_key},
+    domain::{
+        ColumnType, Mode,
+        clock_key::{self, ClockKey},
+    },
     store::runs::WalkedColumn,
     validation::Reader,
 };
@@ -25,11 +28,11 @@ pub enum Bound {
 impl Bound {
     /// The bound of runs that walk by these columns.
     pub fn of(mode: Mode, columns: &[WalkColumn]) -> Self {
-        match (mode, columns.first().map(|column| column.type_name.as_str())) {
+        match (mode, clock(columns)) {
             (Mode::Full, _) => Self::None,
-            (Mode::Incremental, Some(clock_key::TIMESTAMPTZ)) => Self::Clock,
-            (Mode::Incremental, Some(clock_key::DATE)) => Self::Day,
-            (Mode::Incremental, _) => Self::Writers,
+            (Mode::Incremental, Some(ClockKey::Timestamp)) => Self::Clock,
+            (Mode::Incremental, Some(ClockKey::Date)) => Self::Day,
+            (Mode::Incremental, None) => Self::Writers,
         }
     }
 
@@ -55,13 +58,13 @@ impl WalkColumn {
     /// The column of this name, if the query returns it.
     pub fn find(name: &str, reader: &Reader) -> Option<Self> {
         let place = reader.columns.iter().position(|column| column.name == name)?;
-        let SourceColumn { type_name, collation, nullable, .. } = &reader.columns[place];
-        let exact = reader.columns[place].plain_type();
+        let column = &reader.columns[place];
+        let (exact, collation) = (column.plain_type(), &column.collation);
         let (relation, number) = reader.origins.get(place).copied().unwrap_or_default();
         let exact =
             collation.as_ref().map_or_else(|| exact.to_owned(), |collation| format!("{exact} collate {collation}"));
         let walked = WalkedColumn { type_name: exact, relation, number };
-        Some(Self { name: name.to_owned(), type_name: of_any_length(type_name), nullable: *nullable, walked })
+        Some(Self { name: name.to_owned(), type_name: column.cast_type(), nullable: column.nullable, walked })
     }
 
     /// What may be cut off of some of its keys and not of others. Of columns of tables alone it is known whether they may be
@@ -143,9 +146,9 @@ impl Walk {
         self.starts_over && self.bound == Bound::None
     }
 
-    /// The type of the key of incremental runs.
-    pub fn key_type(&self) -> &str {
-        self.versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name)
+    /// The type of the key of incremental runs, where it comes from a clock.
+    pub fn key_type(&self) -> ClockKey {
+        clock(&self.versions).unwrap_or(ClockKey::Timestamp)
     }
 
     /// What the query may cut off of some keys and not of others.
@@ -163,20 +166,7 @@ fn walked(columns: &[WalkColumn]) -> Vec<WalkedColumn> {
     columns.iter().map(|column| column.walked.clone()).collect()
 }
 
-/// A type as it came. SQL takes the two for types of length one where no length is given.
-pub fn of_any_length(type_name: &str) -> String {
-    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
-    match element {
-        "character" => format!("bpchar{array}"),
-        "bit" => format!("\"bit\"{array}"),
-        _ => type_name.to_owned(),
-    }
-}
-
-/// `numeric(10,2)` → `numeric`, `timestamp(3) with time zone` → `timestamp with time zone`.
-pub fn without_length(type_name: &str) -> String {
-    match (type_name.find('('), type_name.find(')')) {
-        (Some(open), Some(close)) if open < close => format!("{}{}", &type_name[..open], &type_name[close + 1..]),
-        (_, _) => type_name.to_owned(),
-    }
+/// The clock that the keys of a walk come from.
+fn clock(columns: &[WalkColumn]) -> Option<ClockKey> {
+    ColumnType::of(&columns.first()?.type_name).clock()
 }

@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Checkpoint, Mode, PipelineId, clock_key},
+    sql::quote,
     store::{
         horizon, runs,
         state::{self, State},
@@ -24,7 +25,6 @@ use vitrina_shared::{
 use crate::{
     error::BatchError,
     report::{subject::Subject, unfinished},
-    source::home::quote,
 };
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.

@@ -6,7 +6,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use tokio::sync::{Mutex, OnceCell};
 use vitrina_shared::{
-    domain::{Checkpoint, Position, RunId, checkpoint::key_time, clock_key},
+    domain::{
+        Checkpoint, Position, RunId,
+        checkpoint::key_time,
+        clock_key::{self, ClockKey},
+    },
     store::{
         backends,
         horizon::{self, Due, Horizon, Reread, Writers},
@@ -226,7 +230,7 @@ async fn read_first(connection: &mut PgConnection, run: RunId, query: &str) -> R
 /// key.
 fn before(since: DateTime<Utc>, bound: Bound) -> Checkpoint {
     let key = match bound {
-        Bound::Day => clock_key::smallest_key(since, clock_key::DATE),
+        Bound::Day => clock_key::smallest_key(since, ClockKey::Date),
         Bound::Clock | Bound::Writers | Bound::None => clock_key::text(since - MICROSECOND),
     };
     Checkpoint { key, id: None }

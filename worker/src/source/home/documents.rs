@@ -1,12 +1,12 @@
 //! The SQL of a page whose rows pass through the worker: they leave the server as JSON.
 
-use vitrina_shared::domain::{SourceColumn, index_options::is_json};
-
-use super::{
-    confined::{literal, quote},
-    statements::{PageSql, TOTAL},
+use vitrina_shared::{
+    domain::SourceColumn,
+    sql::{self, literal, quote},
 };
-use crate::source::{KeyColumn, RowForm, without_length};
+
+use super::statements::{PageSql, TOTAL};
+use crate::source::{KeyColumn, RowForm};
 
 /// Bytes of a key's value that are kept of a row that is too long itself.
 const LONGEST_KEY: usize = 8 * 1024;
@@ -74,24 +74,15 @@ impl RowForm {
     }
 }
 
-/// Whether JSON would change a value: arrays lose their bounds, what an extension makes JSON of is not read back, and no domain
-/// is over a type that has no binary form.
+/// Whether JSON would change a value, so that it travels as a text.
 pub fn as_text(column: &SourceColumn) -> bool {
-    let plain = column.plain_type();
-    plain.ends_with("[]")
-        || matches!(plain, "record" | "int2vector" | "oidvector" | "aclitem" | "gtsvector")
-        || is_json(plain) && !matches!(plain, "json" | "jsonb")
+    !column.value_type().survives_json()
 }
 
 /// A value of an index's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.
 /// Types of which that cannot be made are refused as such a key.
 pub fn key_text(value: &str, column: Option<&SourceColumn>) -> String {
-    match column.map(|column| without_length(column.plain_type())).as_deref() {
-        Some("numeric") => format!("trim_scale({value})::text"),
-        Some("real") => format!("({value} + '0'::real)::text"),
-        Some("double precision") => format!("({value} + '0'::double precision)::text"),
-        Some(_) | None => format!("{value}::text"),
-    }
+    column.map_or_else(|| format!("{value}::text"), |column| sql::text_of_equals(value, &column.value_type()))
 }
 
 /// The value of a key as JSON; its beginning where it is long itself.

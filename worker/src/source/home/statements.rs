@@ -3,9 +3,9 @@
 //! Statements get six parameters: `$1`, `$2` the key and id after which the page begins, `$3` its bound, `$4` its size, for queries
 //! that page by themselves; `$5` where it begins and `$6` its bound, as text, for those that we page.
 
-use vitrina_shared::{domain::SourceColumn, guard::ParameterTypes};
+use vitrina_shared::{domain::SourceColumn, guard::ParameterTypes, sql::quote};
 
-use super::confined::{self, quote};
+use super::confined;
 use crate::source::{Bound, Walk, WalkColumn};
 
 /// How many rows a page has. They are counted once.

@@ -129,7 +129,8 @@ impl ListedReading {
         found.sort();
         found.truncate(self.walk.page_size as usize);
         let rows_read = found.len() as i64;
-        let last = found.last().map(|(place, ..)| Position(place.iter().map(|value| Some(value.to_string())).collect()));
+        let last =
+            found.last().map(|(place, ..)| Position(place.iter().map(|value| Some(value.to_string())).collect()));
         let end = PageEnd { rows_read, last, more: Some(rows_read >= self.walk.page_size) };
         let rows = found.into_iter().map(|(_, id, name, version)| Item::Row {
             key: vec![Some(id.to_string())],
@@ -153,7 +154,8 @@ impl ListedReading {
 /// Without an id a page begins with the key.
 fn is_after(place: &[i64], after: Option<&Position>) -> bool {
     let Some(Position(after)) = after else { return true };
-    match after.iter().map(|value| value.as_deref().map(|value| value.parse().unwrap())).collect::<Vec<Option<i64>>>()[..] {
+    match after.iter().map(|value| value.as_deref().map(|value| value.parse().unwrap())).collect::<Vec<Option<i64>>>()[..]
+    {
         [Some(key), None] => place[0] >= key,
         [Some(key), Some(id)] => place > [key, id].as_slice(),
         [Some(key)] => place > [key].as_slice(),
