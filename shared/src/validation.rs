@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName},
+    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, transform::Registry},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{
         tables::{self, MartTable},
@@ -97,10 +97,11 @@ pub async fn review(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
     // The description may take seconds: meanwhile others need the connection.
     let described = describe(describing, draft, schemas).await?;
-    judge(&mut *db.acquire().await?, draft, described).await
+    judge(&mut *db.acquire().await?, draft, described, transforms).await
 }
 
 /// Finds out everything about a draft over a connection that the caller has.
@@ -109,9 +110,10 @@ pub async fn review_over(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
     let described = describe(describing, draft, schemas).await?;
-    judge(connection, draft, described).await
+    judge(connection, draft, described, transforms).await
 }
 
 /// What the server says of the draft's query, if there is one.
@@ -138,8 +140,9 @@ async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     described: Option<Result<Reader, Refusal>>,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
-    let mut problems = draft.problems();
+    let mut problems = draft.problems(transforms);
     let (unlisted, target) = find_target(connection, draft).await?;
     problems.extend(unlisted);
     let field = written(draft).map_or("source_query", |(_, field)| field);
@@ -156,7 +159,8 @@ async fn judge(
         }
         Some(Ok(reader)) => reader,
     };
-    match plan::arriving(&draft.tasks, &reader.columns) {
+    let steps = transforms.configured(&draft.tasks);
+    match plan::arriving(&steps, &reader.columns) {
         Ok(columns) => reader.arriving = columns,
         Err(problem) => problems.push(problem),
     }
@@ -164,6 +168,8 @@ async fn judge(
     problems.extend(query::key_problems(draft, &reader.columns));
     problems.extend(late::problems(connection, draft, &reader, field).await?);
     if let Some(target) = &target {
+        problems.extend(plan::touched_keys(&steps, &target.entry.key));
+        problems.extend(plan::dropped_rows(&steps, draft, &target.place));
         problems.extend(target::mismatches(connection, draft, &reader, target).await?);
     }
     Ok(Review { problems, reader: Some(reader), target, timed_out: false })

@@ -21,7 +21,8 @@ use crate::{
     elasticsearch::{Client, SinkError},
     in_hand::InHand,
     report_slots::ReportSlots,
-    session::Sessions,
+    session::{LONGEST_STATEMENT, Sessions},
+    step::{StepContext, StepRegistry},
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -95,6 +96,8 @@ pub struct Environment {
     pub name: String,
     /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
+    /// Steps that plans may name.
+    pub steps: StepRegistry,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
@@ -115,7 +118,7 @@ impl Environment {
         connections: Connections,
         max_row_bytes: u32,
         name: String,
-        schemas: SourceSchemas,
+        (schemas, steps): (SourceSchemas, StepRegistry),
         wake: watch::Sender<u64>,
         stop: CancellationToken,
         life: CancellationToken,
@@ -133,6 +136,7 @@ impl Environment {
             max_row_bytes,
             name,
             schemas,
+            steps,
             stop,
             life,
             clock: DatabaseClock::default(),
@@ -157,6 +161,17 @@ impl Environment {
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
         Sessions::new(pool, id, self.in_hand.given_up(id), self.in_hand.waits(id))
+    }
+
+    /// What the steps of a pipeline reach the world through, while a statement for this run or report reads their rows.
+    pub fn step_context(&self, pipeline: PipelineId, id: Uuid, correlation_id: &str) -> StepContext {
+        StepContext {
+            pipeline,
+            id,
+            correlation_id: correlation_id.to_owned(),
+            cancelled: self.in_hand.given_up(id),
+            deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
+        }
     }
 
     /// The plan of a run, if it was made here before.

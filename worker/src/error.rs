@@ -15,7 +15,7 @@ use vitrina_shared::{
     reports::ReportError,
 };
 
-use crate::elasticsearch::SinkError;
+use crate::{elasticsearch::SinkError, step::StepError};
 
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
@@ -32,6 +32,8 @@ const SWAP_SCHEMA: &str = "etl_swap";
 pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 /// How often the server may end the session of a job that is no worse for it: servers are restarted.
 const MOST_LOST: u32 = 6;
+/// The longest time that another side may ask a batch to wait.
+const LONGEST_REST: Duration = Duration::from_secs(24 * 60 * 60);
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -62,6 +64,9 @@ pub enum BatchError {
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
+    /// Another side asked to be left alone for a while.
+    #[error("{message}")]
+    RateLimited { retry_after: Duration, message: String },
     /// It failed.
     #[error("{message}")]
     Failed {
@@ -108,6 +113,10 @@ impl BatchError {
             {
                 Verdict::Retry(backoff(attempt), *class)
             }
+            Self::RateLimited { retry_after, .. } if attempt < MAX_RETRIES => {
+                Verdict::Retry(backoff(attempt).max(*retry_after).min(LONGEST_REST), ErrorClass::RateLimited)
+            }
+            Self::RateLimited { .. } => Verdict::GiveUp(ErrorClass::RateLimited),
             Self::Failed { class, .. } => Verdict::GiveUp(*class),
         }
     }
@@ -130,6 +139,7 @@ impl BatchError {
             | Self::Silent
             | Self::Locked(_)
             | Self::NotYet(_)
+            | Self::RateLimited { .. }
             | Self::Failed { .. } => None,
         };
         server.map_or_else(|| self.to_string(), |server| explain(server, &server.code().unwrap_or_default()))
@@ -293,6 +303,16 @@ fn explain(error: &dyn DatabaseError, code: &str) -> String {
 impl From<SinkError> for BatchError {
     fn from(error: SinkError) -> Self {
         Self::Failed { class: error.class, message: error.message }
+    }
+}
+
+impl From<StepError> for BatchError {
+    fn from(error: StepError) -> Self {
+        let StepError { class, retry_after, message } = error;
+        match retry_after {
+            Some(retry_after) if class == ErrorClass::RateLimited => Self::RateLimited { retry_after, message },
+            Some(_) | None => Self::Failed { class, message },
+        }
     }
 }
 

@@ -23,9 +23,10 @@ use crate::{
     environment::{Connections, Environment},
     maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
     queue::{self, QueueOptions, Wake},
+    step::StepRegistry,
 };
 
-/// How long a page may run (`maintenance::statements::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
+/// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
 /// tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
@@ -58,6 +59,7 @@ const WELL: Duration = Duration::from_secs(60);
 pub struct Worker {
     config: WorkerConfig,
     schemas: SourceSchemas,
+    steps: StepRegistry,
     database: DatabaseConfig,
     stop: CancellationToken,
 }
@@ -71,7 +73,12 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-        Self { schemas, database: database.clone(), config, stop }
+        Self { schemas, steps: StepRegistry::default(), database: database.clone(), config, stop }
+    }
+
+    /// The same with other steps than the builtin ones.
+    pub fn with_steps(self, steps: StepRegistry) -> Self {
+        Self { steps, ..self }
     }
 
     /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
@@ -164,7 +171,7 @@ impl Worker {
             connections.clone(),
             self.config.max_row_bytes,
             name.to_owned(),
-            self.schemas.clone(),
+            (self.schemas.clone(), self.steps.clone()),
             wake,
             self.stop.clone(),
             life.clone(),

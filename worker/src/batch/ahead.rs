@@ -10,7 +10,6 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use vitrina_shared::domain::transform::Transform;
 
 use super::{
     reader::{self, Handling, PageQuery, Remains},
@@ -21,6 +20,7 @@ use crate::{
     error::BatchError,
     session::Sessions,
     sink::elasticsearch::{IndexSink, PageWritten},
+    step::{Sequence, StepContext},
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -49,7 +49,9 @@ pub struct Pages {
     /// Where they go.
     pub sink: Arc<IndexSink>,
     /// What changes their rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    pub context: StepContext,
     /// How large a row may be.
     pub max_row_bytes: u32,
     /// How many rows of a page may be put aside; none where the first one ends it.
@@ -85,12 +87,13 @@ impl Pages {
         all_sent: oneshot::Sender<PageEnd>,
     ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
-        let items = reading::begin(&self.reading, query.clone());
+        let blocks = reading::begin(&self.reading, query.clone());
         let allowed = self.rejects_allowed.unwrap_or(0);
         let mut writing = self.sink.begin_page(query.page_size, allowed, its_turn, number)?;
-        let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
-        let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
-        writing.take(reader::rows(items, handling, &mut remains)).await?;
+        let Self { steps, context, max_row_bytes, rejects_allowed, .. } = &self;
+        let (max_row_bytes, rejects_allowed) = (*max_row_bytes, *rejects_allowed);
+        let handling = Handling { steps, context, waiting: None, max_row_bytes, rejects_allowed };
+        writing.take(reader::rows(blocks, handling, &mut remains)).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.
         let _ = all_sent.send(end.clone());

@@ -85,7 +85,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{batch::Reviewed, elasticsearch::SinkError};
+    use crate::{batch::Reviewed, elasticsearch::SinkError, step::StepRegistry};
 
     const TABLES: &str = "
         create schema content;
@@ -118,13 +118,14 @@ mod tests {
         let (run, schemas) = (RunId::generate(), SourceSchemas::new(["content".to_owned()]));
         let describing = Describing::new(db.pool().clone());
         let inputs = full(query);
-        let reviewed =
-            Reviewed::look(&mut db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
-                .await
-                .expect("a good query");
-        let plan =
-            Plan::make((run, inputs.mode, None), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)
-                .expect("a plan");
+        let steps = StepRegistry::default();
+        let mut connection = db.pool().acquire().await.expect("a connection");
+        let reviewed = Reviewed::look(&mut connection, &describing, &inputs, &schemas, steps.transforms())
+            .await
+            .expect("a good query");
+        let of = (run, inputs.mode, None);
+        let nowhere = Err(SinkError::fatal("there is none"));
+        let plan = Plan::make(of, &inputs, &reviewed, &nowhere, 1 << 20, &steps).expect("a plan");
         let batch = BatchJob {
             pipeline_id: PipelineId::generate(),
             run_id: run,

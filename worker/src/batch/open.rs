@@ -55,12 +55,14 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
             let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
+                    let transforms = env.steps.transforms();
+                    let reviewed =
+                        Reviewed::look(&mut session, &env.describing, inputs, &env.schemas, transforms).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{
         ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, clock_key,
-        transform,
+        transform::Registry,
     },
     guard::{Describing, SourceSchemas},
     store::{
@@ -31,6 +31,7 @@ use crate::{
     elasticsearch::{Client, Index, SinkError},
     error::BatchError,
     sink::elasticsearch::IndexSink,
+    step::{Sequence, StepRegistry},
 };
 
 /// How tables begin in which runs gather their rows.
@@ -187,8 +188,9 @@ impl Reviewed {
         describing: &Describing,
         inputs: &PipelineDraft,
         schemas: &SourceSchemas,
+        transforms: &Registry,
     ) -> Result<Self, BatchError> {
-        let review = validation::review_over(connection, describing, inputs, schemas).await?;
+        let review = validation::review_over(connection, describing, inputs, schemas, transforms).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
@@ -252,8 +254,10 @@ impl Plan {
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
         max_row_bytes: u32,
+        steps: &StepRegistry,
     ) -> Result<Self, BatchError> {
         let Reviewed { reader, key, destination } = reviewed;
+        let steps = steps.sequence(&inputs.tasks, key)?;
         let (table, columns, unique, can_rewrite): (&str, &[TargetColumn], &[UniqueIndex], bool) = match destination {
             Destination::Mart { table, columns, unique, can_rewrite } => (table, columns, unique, *can_rewrite),
             Destination::Index { .. } => ("", &[], &[], false),
@@ -278,7 +282,7 @@ impl Plan {
         let settles_by = bound(inputs.mode, &versions);
         let walks_by_key = mode == Mode::Full && !pages_itself;
         let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
-        let strategy = begun.unwrap_or_else(|| strategy(inputs, unique));
+        let strategy = begun.unwrap_or_else(|| strategy(inputs, unique, &steps));
         let swaps = walks_by_key && index.is_none() && strategy == FullStrategy::Swap;
         let gathered_in = swaps.then(|| swap_table(run));
         let gathered_in = gathered_in.as_deref();
@@ -313,7 +317,7 @@ impl Plan {
             leaves,
             target: inputs.final_target().0.to_owned(),
             max_removed: inputs.options.max_removed,
-            route: route(inputs, &page, index, max_row_bytes),
+            route: route(inputs, &page, index, steps, max_row_bytes),
             page_size: i64::from(inputs.batch_size),
             greatest_key: (settles_by == Bound::Writers).then(|| incremental.greatest_key()),
             settling: OnceCell::new(),
@@ -326,12 +330,18 @@ impl Plan {
     }
 }
 
-fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
+fn route(
+    inputs: &PipelineDraft,
+    page: &Page<'_>,
+    index: Option<IndexSink>,
+    steps: Sequence,
+    max_row_bytes: u32,
+) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
     let stream = |sink, form| Stream {
         read: page.read(max_row_bytes, form),
         max_row_bytes,
-        transforms: transform::configured(&inputs.tasks).into(),
+        steps: steps.clone(),
         key: page.key.to_vec(),
         rejects_allowed,
         sink,
@@ -352,9 +362,10 @@ pub fn swap_table(run: RunId) -> String {
 }
 
 /// How a full run begins. Where something besides the key is unique it gathers its rows and replaces the target's at once: a
-/// page that gives such a value to another row would be refused while the old row is still there.
-fn strategy(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> FullStrategy {
-    let swaps = !unique.is_empty() && inputs.options.rejects_allowed().is_none();
+/// page that gives such a value to another row would be refused while the old row is still there. Likewise where a step drops
+/// rows: the query returns their keys, so a sweep would leave them in the target.
+fn strategy(inputs: &PipelineDraft, unique: &[UniqueIndex], steps: &Sequence) -> FullStrategy {
+    let swaps = (!unique.is_empty() || steps.dropping().is_some()) && inputs.options.rejects_allowed().is_none();
     inputs.options.full_strategy.unwrap_or(if swaps { FullStrategy::Swap } else { FullStrategy::Merge })
 }
 

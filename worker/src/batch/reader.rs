@@ -1,18 +1,20 @@
-//! Reads a page row by row and takes it through the plan's transforms.
+//! Reads a page in blocks of rows and takes them through the plan's steps.
 
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::{Stream, TryStreamExt, stream};
 use sqlx::{FromRow, PgConnection, Row as _, postgres::PgRow};
-use vitrina_shared::domain::{
-    ErrorClass, Position,
-    transform::{Document, Transform},
-};
+use vitrina_shared::domain::{ErrorClass, Position};
 
 use super::streaming::{PageEnd, too_long};
 use crate::{
     elasticsearch::id_of_row,
     error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
+    in_hand::Waiting,
     sink::{Rejected, Row},
+    step::{Fate, Sequence, StepContext},
 };
+
+/// A block is passed on once it has this many bytes.
+const BLOCK_BYTES: usize = 512 * 1024;
 
 /// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
 const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
@@ -37,7 +39,11 @@ pub struct PageQuery {
 #[derive(Debug, Clone, Copy)]
 pub struct Handling<'a> {
     /// What changes the rows.
-    pub transforms: &'a [Box<dyn Transform>],
+    pub steps: &'a Sequence,
+    /// What the steps reach the world through.
+    pub context: &'a StepContext,
+    /// The wait for the server that rests while steps execute.
+    pub waiting: Option<&'a Waiting>,
     /// How large a row may be.
     pub max_row_bytes: u32,
     /// How many rows may be put aside; none where the first one ends the batch.
@@ -48,7 +54,7 @@ pub struct Handling<'a> {
 #[derive(Debug, Default)]
 pub struct Remains {
     end: Option<PageEnd>,
-    /// Rows that a transform refused, or that are too long.
+    /// Rows that a step refused, or that are too long.
     pub rejected: Vec<Rejected>,
     /// How much those take.
     rejected_bytes: usize,
@@ -97,7 +103,7 @@ impl Item {
 pub fn items<'a>(
     connection: &'a mut PgConnection,
     query: &'a PageQuery,
-) -> impl Stream<Item = sqlx::Result<Item>> + Send + 'a {
+) -> impl Stream<Item = sqlx::Result<Item>> + Send + Unpin + 'a {
     sqlx::query_as::<_, Item>(READ)
         .bind(&query.statement)
         .bind(&query.after)
@@ -107,54 +113,95 @@ pub fn items<'a>(
         .fetch(connection)
 }
 
-/// The rows among the items of a page. `remains` is whole when the stream has ended.
+/// Takes items until they fill a block. Whether there may be more.
+pub async fn fill_block<T>(
+    items: &mut (impl Stream<Item = sqlx::Result<T>> + Unpin),
+    bytes: impl Fn(&T) -> usize,
+) -> sqlx::Result<(Vec<T>, bool)> {
+    let (mut block, mut taken) = (Vec::new(), 0);
+    while let Some(item) = items.try_next().await? {
+        taken += bytes(&item);
+        block.push(item);
+        if taken >= BLOCK_BYTES {
+            return Ok((block, true));
+        }
+    }
+    Ok((block, false))
+}
+
+/// Gathers items into blocks.
+pub fn blocks(items: impl Stream<Item = sqlx::Result<Item>> + Unpin) -> impl Stream<Item = sqlx::Result<Vec<Item>>> {
+    stream::try_unfold(Some(items), async |items| {
+        let Some(mut items) = items else { return Ok(None) };
+        let (block, more) = fill_block(&mut items, Item::bytes).await?;
+        Ok(Some((block, more.then_some(items))))
+    })
+}
+
+/// The rows of a page after all steps. `remains` is whole when the stream has ended.
 pub fn rows<'a>(
-    items: impl Stream<Item = sqlx::Result<Item>> + 'a,
+    blocks: impl Stream<Item = sqlx::Result<Vec<Item>>> + 'a,
     handling: Handling<'a>,
     remains: &'a mut Remains,
 ) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
-    items
-        .map_err(BatchError::from)
-        .map(move |item| item.and_then(|item| receive(item, handling, remains)))
-        .filter_map(|row| std::future::ready(row.transpose()))
+    let state = (Box::pin(blocks.map_err(BatchError::from)), remains);
+    let processed = stream::try_unfold(state, move |(mut blocks, remains)| async move {
+        let Some(items) = blocks.try_next().await? else { return Ok::<_, BatchError>(None) };
+        let rows = process(items, handling, remains).await?;
+        Ok(Some((rows, (blocks, remains))))
+    });
+    processed.map_ok(|rows| stream::iter(rows.into_iter().map(Ok))).try_flatten()
 }
 
-/// A row, or nothing where the item was none.
-fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<Option<Row>, BatchError> {
-    let Some(doc) = item.doc else {
-        remains.end = Some(PageEnd { rows_read: item.rows_read.unwrap_or(0), last: item.last, more: item.more });
-        return Ok(None);
-    };
-    let key = item.key.unwrap_or_default();
-    let outcome = match item.too_long {
-        Some(bytes) => Err(too_long(bytes, handling.max_row_bytes)),
-        None => transformed(&doc, handling.transforms),
-    };
-    match outcome {
-        Ok(changed) => Ok(Some(Row { key, doc: changed.unwrap_or(doc) })),
-        Err(error) => {
-            remains.rejected_bytes += doc.len();
-            remains.rejected.push(Rejected { id: id_of_row(&key), doc, error });
-            if remains.rejected_bytes > MOST_REJECTED_BYTES {
-                let message = too_much_rejected("transforms refuse");
-                return Err(BatchError::Failed { class: ErrorClass::Row, message });
+/// The rows of a block after all steps.
+async fn process(items: Vec<Item>, handling: Handling<'_>, remains: &mut Remains) -> Result<Vec<Row>, BatchError> {
+    let (mut keys, mut docs) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    for item in items {
+        let Some(doc) = item.doc else {
+            remains.end = Some(PageEnd { rows_read: item.rows_read.unwrap_or(0), last: item.last, more: item.more });
+            continue;
+        };
+        let key = item.key.unwrap_or_default();
+        match item.too_long {
+            Some(bytes) => remains.reject(&key, doc, too_long(bytes, handling.max_row_bytes), handling)?,
+            None => {
+                keys.push(key);
+                docs.push(doc);
             }
-            refuse_too_many(&remains.rejected, &key, handling.rejects_allowed)?;
-            Ok(None)
         }
     }
+    let fates = {
+        let _resting = handling.waiting.map(Waiting::rest);
+        handling.steps.run(handling.context, docs).await?
+    };
+    let mut rows = Vec::with_capacity(fates.len());
+    for (key, fate) in keys.into_iter().zip(fates) {
+        match fate {
+            Fate::Passed(doc) => rows.push(Row { key, doc }),
+            Fate::Rejected { doc, reason } => remains.reject(&key, doc, reason, handling)?,
+            Fate::Dropped => {}
+        }
+    }
+    Ok(rows)
 }
 
-/// The row after all transforms; none where there are none.
-pub fn transformed(doc: &str, transforms: &[Box<dyn Transform>]) -> Result<Option<String>, String> {
-    if transforms.is_empty() {
-        return Ok(None);
+impl Remains {
+    /// Puts a row aside, unless those are too many or too large by now.
+    fn reject(
+        &mut self,
+        key: &[Option<String>],
+        doc: String,
+        error: String,
+        handling: Handling<'_>,
+    ) -> Result<(), BatchError> {
+        self.rejected_bytes += doc.len();
+        self.rejected.push(Rejected { id: id_of_row(key), doc, error });
+        if self.rejected_bytes > MOST_REJECTED_BYTES {
+            let message = too_much_rejected("steps refuse");
+            return Err(BatchError::Failed { class: ErrorClass::Row, message });
+        }
+        refuse_too_many(&self.rejected, key, handling.rejects_allowed)
     }
-    let mut row = Document::parse(doc).map_err(|error| error.to_string())?;
-    for transform in transforms {
-        transform.apply(&mut row)?;
-    }
-    row.to_text().map(Some).map_err(|error| error.to_string())
 }
 
 fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Option<u64>) -> Result<(), BatchError> {
@@ -171,47 +218,64 @@ fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Optio
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
-    use vitrina_shared::domain::SourceColumn;
+    use futures_util::StreamExt;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+    use uuid::Uuid;
+    use vitrina_shared::domain::{PipelineId, Task, TaskKind};
 
     use super::*;
+    use crate::step::StepRegistry;
 
-    /// Refuses every row.
-    #[derive(Debug)]
-    struct Refusal;
+    /// `mask`, which refuses what is no text.
+    fn steps() -> Sequence {
+        let options = serde_json::Map::from_iter([("columns".to_owned(), json!(["v"]))]);
+        let task_type = TaskKind::Rust;
+        let task = Task { order_index: 2, task_type, body: "mask".to_owned(), target_table: None, options };
+        StepRegistry::default().sequence(&[task], &[]).expect("a plan of one step")
+    }
 
-    impl Transform for Refusal {
-        fn columns(&self, _: &mut Vec<SourceColumn>) -> Result<(), String> {
-            Ok(())
-        }
-
-        fn touches(&self) -> Vec<&str> {
-            Vec::new()
-        }
-
-        fn apply(&self, _: &mut Document) -> Result<(), String> {
-            Err("no".to_owned())
+    fn context() -> StepContext {
+        StepContext {
+            pipeline: PipelineId::generate(),
+            id: Uuid::nil(),
+            correlation_id: String::new(),
+            cancelled: CancellationToken::new(),
+            deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
         }
     }
 
-    fn row(bytes: usize) -> Item {
-        let doc = Some(format!(r#"{{"v":"{}"}}"#, "x".repeat(bytes)));
-        Item { key: None, doc, rows_read: None, last: None, more: None, too_long: None }
+    fn row(doc: String) -> Item {
+        Item { key: None, doc: Some(doc), rows_read: None, last: None, more: None, too_long: None }
     }
 
     #[tokio::test]
     async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
-        let transforms: [Box<dyn Transform>; 1] = [Box::new(Refusal)];
-        let handling = Handling { transforms: &transforms, max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
-        let tenth = MOST_REJECTED_BYTES / 10;
+        let (steps, context) = (steps(), context());
+        let handling = Handling {
+            steps: &steps,
+            context: &context,
+            waiting: None,
+            max_row_bytes: 1 << 30,
+            rejects_allowed: Some(1000),
+        };
+        let no_text = format!(r#"{{"v":["{}"]}}"#, "x".repeat(MOST_REJECTED_BYTES / 10));
         for (count, ends) in [(9, false), (10, true)] {
             let mut remains = Remains::default();
-            let items = stream::iter((0..count).map(|_| Ok(row(tenth))));
-            let read: Result<Vec<_>, _> = rows(items, handling, &mut remains).try_collect().await;
+            let items = stream::iter((0..count).map(|_| Ok(row(no_text.clone()))));
+            let read: Result<Vec<_>, _> = rows(blocks(items), handling, &mut remains).try_collect().await;
             match read {
                 Ok(rows) => assert!(!ends && rows.is_empty() && remains.rejected.len() == count),
                 Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_block_ends_with_its_bytes_and_the_last_one_with_the_page() {
+        let third = format!(r#"{{"v":"{}"}}"#, "x".repeat(BLOCK_BYTES / 3));
+        let items = stream::iter((0..7).map(|_| Ok(row(third.clone()))));
+        let sizes: Vec<_> = blocks(items).map(|block| block.expect("a block").len()).collect().await;
+        assert_eq!(sizes, [3, 3, 1]);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, Position, transform::Transform},
+    domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
     store::{
         dead_letters::{self, Origin},
@@ -30,6 +30,7 @@ use crate::{
         elasticsearch::{IndexSink, PageWritten, overtaken},
         postgres,
     },
+    step::{Sequence, StepContext},
 };
 
 /// How a run's rows are streamed.
@@ -40,7 +41,7 @@ pub struct Stream {
     /// How large a row may be. Of a larger one the server sends the key and the size.
     pub max_row_bytes: u32,
     /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
+    pub steps: Sequence,
     /// The key columns of the target.
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
@@ -83,7 +84,8 @@ pub(super) async fn execute(
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
-    let batch = Batch { stream, call, page, allowed, origin };
+    let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
+    let batch = Batch { stream, call, page, allowed, origin, context };
     match &stream.sink {
         Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
         Sink::Index(index) => {
@@ -105,6 +107,7 @@ struct Batch<'a> {
     page: NextPage,
     allowed: Option<u64>,
     origin: Origin<'a>,
+    context: StepContext,
 }
 
 impl Batch<'_> {
@@ -122,9 +125,10 @@ impl Batch<'_> {
         let mut snapshot = reading.begin_named("begin read only").await?;
         let query = self.query(self.page.after.clone());
         let places = {
-            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
+            let blocks = reader::blocks(reader::items(&mut snapshot, &query));
             // Rows may take the worker longer than the server.
-            let rows = rows.inspect(|_| waiting.heard());
+            let blocks = blocks.inspect(|_| waiting.heard());
+            let rows = reader::rows(blocks, self.handling(waiting), &mut remains);
             postgres::put_down(&mut tx, rows).await?
         };
         snapshot.rollback().await?;
@@ -157,7 +161,8 @@ impl Batch<'_> {
         let pages = Pages {
             reading: env.sessions(&env.reading, self.call.run.0),
             sink: index.clone(),
-            transforms: self.stream.transforms.clone(),
+            steps: self.stream.steps.clone(),
+            context: self.context.clone(),
             max_row_bytes: self.stream.max_row_bytes,
             rejects_allowed: self.allowed,
         };
@@ -183,7 +188,7 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the index refused rows of one page, each within the bound.
+    /// Steps and the index refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -204,14 +209,18 @@ impl Batch<'_> {
         }
     }
 
-    /// The page after this one, where this worker goes on with it at once.
+    /// The page after this one, where this worker goes on with it at once and it may be read ahead. One that is not used is
+    /// read again, and its steps executed again.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        let goes_on = self.call.next_job.is_none() && end.more == Some(true);
+        (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    fn handling(&self) -> Handling<'_> {
+    fn handling<'a>(&'a self, waiting: &'a Waiting) -> Handling<'a> {
         Handling {
-            transforms: &self.stream.transforms,
+            steps: &self.stream.steps,
+            context: &self.context,
+            waiting: Some(waiting),
             max_row_bytes: self.stream.max_row_bytes,
             rejects_allowed: self.allowed,
         }
