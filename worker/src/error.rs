@@ -363,6 +363,17 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_rests_for_as_long_as_another_side_has_asked_within_a_day() {
+        for (asked, least, most) in [(0, 1.0, 1.2), (60, 60.0, 60.0), (u64::MAX, 86_400.0, 86_400.0)] {
+            let retry_after = Duration::from_secs(asked);
+            let error = BatchError::from(StepError::rate_limited(retry_after, "slow down"));
+            let Verdict::Retry(delay, ErrorClass::RateLimited) = error.verdict(0) else { panic!("not retried") };
+            assert!((least..=most).contains(&delay.as_secs_f64()), "{asked}: {delay:?}");
+            assert_eq!(error.verdict(3), Verdict::GiveUp(ErrorClass::RateLimited));
+        }
+    }
+
+    #[test]
     fn a_fatal_error_is_never_retried_and_a_refused_batch_is_forgotten() {
         assert_eq!(BatchError::fatal("no such column").verdict(0), Verdict::GiveUp(ErrorClass::Fatal));
         assert_eq!(BatchError::TakenOver("taken".to_owned()).verdict(0), Verdict::Drop);

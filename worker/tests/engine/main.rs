@@ -25,6 +25,8 @@ mod reports;
 mod retention;
 mod retyped_keys;
 mod samples;
+mod scripted;
+mod steps;
 mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
