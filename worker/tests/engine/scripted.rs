@@ -147,15 +147,15 @@ impl Step for Scripted {
 
 impl Scripted {
     fn fail(&self, times: usize) -> Result<(), StepError> {
-        let class = match &self.script.does {
-            Does::Fail(class) => class,
-            Does::FailOnce(class) if times == 1 => class,
-            _ => return Ok(()),
-        };
-        match class.parse().unwrap() {
-            ErrorClass::RateLimited => Err(StepError::rate_limited(Duration::from_secs(2), "on purpose")),
-            class => Err(StepError::new(class, "on purpose")),
+        let (Does::Fail(class) | Does::FailOnce(class)) = &self.script.does else { return Ok(()) };
+        if matches!(self.script.does, Does::FailOnce(_)) && times > 1 {
+            return Ok(());
         }
+        let class = class.parse().unwrap();
+        if class == ErrorClass::RateLimited {
+            return Err(StepError::rate_limited(Duration::from_secs(2), "on purpose"));
+        }
+        Err(StepError::new(class, "on purpose"))
     }
 }
 
