@@ -127,7 +127,7 @@ impl Step for Scripted {
                 let name = row.document.text("name").unwrap().unwrap();
                 row.document.set_text("name", &name.to_uppercase()).unwrap();
                 match (&self.script.does, name.starts_with("bad")) {
-                    (Does::Reject, true) => processed.rejected.push(row.reject(format!("{name} is refused"))),
+                    (Does::Reject, true) => processed.rejected.push(row.reject("it is refused")),
                     (Does::LeaveOut, true) => {}
                     (Does::ChangeKeys, true) => {
                         row.document.set_text("id", "0").unwrap();
