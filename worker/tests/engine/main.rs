@@ -25,6 +25,7 @@ mod reports;
 mod retention;
 mod retyped_keys;
 mod samples;
+#[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
 mod scripted;
 mod steps;
 mod storm;
