@@ -210,15 +210,15 @@ CREATE FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    range etl.etl_run_ranges;
-    run etl.etl_runs;
+    range record;
+    run record;
     page record;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
     -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
-    select * into range
+    select g.after, g.upper, g.walks_by, g.horizon, g.server into range
     from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
     for no key update;
@@ -255,7 +255,7 @@ begin
             else r.checkpoint_to
         end
     where r.id = batch_run and r.status = 'RUNNING'
-    returning * into run;
+    returning r.pipeline_id, r.mode, r.checkpoint_epoch, r.rows_read, r.rows_written, r.rows_total, r.started_at into run;
     if not found then
         perform etl.refuse_batch('VT002', 'the run was ended');
     end if;
@@ -847,6 +847,9 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
+    if not outermost then
+        return;
+    end if;
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
     -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
@@ -861,7 +864,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query. For the outermost function it looks at prepared statements too, closes the query''s cursors, and sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,

@@ -19,7 +19,7 @@ mod turns;
 mod views;
 
 pub use app::App;
-pub use openapi::document as openapi_document;
+pub use router::document as openapi_document;
 pub use server::{DRAIN, ServeError, Server};
 pub use service::run as run_service;
 

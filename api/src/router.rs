@@ -1,12 +1,18 @@
 //! The table of all routes, with the role that each needs.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use salvo::{
     Router, Service,
     catch_panic::CatchPanic,
     catcher::Catcher,
-    oapi::swagger_ui::{Config, SwaggerUi},
+    oapi::{
+        OpenApi,
+        swagger_ui::{Config, SwaggerUi},
+    },
 };
 use vitrina_shared::config::Role::{Admin, Operator, Viewer};
 
@@ -17,6 +23,13 @@ use crate::{
     problem::Fallback,
     routes::{dead_letters, events, ops, pipelines, reports, runs, targets, transforms, workers},
 };
+
+static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(|| openapi::describe(&documented()));
+
+/// The OpenAPI document of the API.
+pub fn document() -> OpenApi {
+    DOCUMENT.clone()
+}
 
 /// The whole API as a service.
 pub fn service(app: &Arc<App>) -> Service {
@@ -39,8 +52,8 @@ pub fn service(app: &Arc<App>) -> Service {
         .push(limited)
         .push(waiting)
         .push(streams)
-        .push(Router::with_path("openapi.json").get(openapi::Document))
-        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document))
+        .push(Router::with_path("openapi.json").get(openapi::Document(&DOCUMENT)))
+        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document(&DOCUMENT)))
         .push(docs.clone().into_router("docs"))
         .push(docs.into_router("api/v1/docs"));
     Service::new(root).hoop(RequestContext(app.clone())).hoop(LocalOnly(app.clone())).catcher(Catcher::new(Fallback))
@@ -89,7 +102,7 @@ fn waits() -> Router {
 }
 
 /// The documented routes, for the OpenAPI document.
-pub fn documented() -> Router {
+fn documented() -> Router {
     let events = Router::with_path("api/v1/events").get(events::follow);
     Router::new().push(ops::router()).push(api()).push(waits()).push(events)
 }

@@ -8,6 +8,7 @@ use vitrina_shared::{
     config::{DatabaseConfig, Env, OptionalDatabaseConfig, SourceConfig},
     database, migrate,
     process::Failure,
+    sql,
 };
 
 use crate::embedded_postgres::EmbeddedPostgres;
@@ -84,7 +85,7 @@ pub fn with_own_database(env: Env) -> Env {
 
 /// The services' account has no password until somebody gives it one. This one is ours, made of hexadecimal digits.
 async fn set_app_password(owner: &PgPool, password: &str) -> Result<(), sqlx::Error> {
-    let statement = format!("alter role vitrina_app password '{}'", password.replace('\'', "''"));
+    let statement = format!("alter role vitrina_app password {}", sql::literal(password));
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(owner).await?;
     Ok(())
 }

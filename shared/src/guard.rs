@@ -35,7 +35,7 @@ use describe::keep_temporary_schema;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
-pub use judged::{FIRST_ADDED, check_arriving, check_types};
+pub use judged::{check_arriving, check_types};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 

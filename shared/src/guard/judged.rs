@@ -13,10 +13,7 @@ use sqlx::PgConnection;
 
 use super::allowed::{Author, FunctionFacts, Use};
 use super::{FunctionName, GuardError, Refusal, SourceSchemas};
-use crate::domain::OWN_SCHEMAS;
-
-/// The first oid that is not of the server itself.
-pub const FIRST_ADDED: u32 = 16_384;
+use crate::domain::{OWN_SCHEMAS, column_type::FIRST_ADDED};
 
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;

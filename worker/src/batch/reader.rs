@@ -7,8 +7,9 @@ use vitrina_shared::domain::{ErrorClass, Position};
 use super::streaming::{PageEnd, too_long};
 use crate::{
     elasticsearch::id_of_row,
-    error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
+    error::BatchError,
     in_hand::Waiting,
+    rejected::{MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row},
     step::{Fate, Sequence, StepContext},
 };

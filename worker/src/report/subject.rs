@@ -6,6 +6,7 @@ use vitrina_shared::{
     domain::{IndexOptions, Mode, Pipeline, PipelineDraft, Report, SourceColumn, TargetName},
     guard::ParameterTypes,
     reports::HeldReport,
+    sql::quote,
     store::{
         installation, pipelines,
         tables::{self, TargetColumn, UniqueIndex},
@@ -14,7 +15,7 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{self, quote},
+    batch,
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,

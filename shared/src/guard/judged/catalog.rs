@@ -7,8 +7,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::super::allowed::{FunctionFacts, Use};
 use super::super::{FunctionName, QUERY_ROLE};
-use super::FIRST_ADDED;
 use super::tree::Mentions;
+use crate::domain::column_type::FIRST_ADDED;
 
 /// What is asked of a function `p`, for [`FunctionFacts`].
 const FACTS: &str = r"
