@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName},
+    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, transform::Registry},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{
         tables::{self, MartTable},
@@ -102,10 +102,11 @@ pub async fn review(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
     // The description may take seconds: meanwhile others need the connection.
     let described = describe(describing, draft, schemas).await?;
-    judge(&mut *db.acquire().await?, draft, described).await
+    judge(&mut *db.acquire().await?, draft, described, transforms).await
 }
 
 /// What a source says of a draft's query: what it returns, or why it is refused; none where the draft has no query.
@@ -136,8 +137,9 @@ pub async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     described: Described,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
-    let mut problems = draft.problems();
+    let mut problems = draft.problems(transforms);
     let (unlisted, target) = find_target(connection, draft).await?;
     problems.extend(unlisted);
     let field = written(draft).map_or("source_query", |(_, field)| field);
@@ -154,7 +156,8 @@ pub async fn judge(
         }
         Some(Ok(reader)) => reader,
     };
-    match plan::arriving(&draft.tasks, &reader.columns) {
+    let steps = transforms.configured(&draft.tasks);
+    match plan::arriving(&steps, &reader.columns) {
         Ok(columns) => reader.arriving = columns,
         Err(problem) => problems.push(problem),
     }
@@ -162,6 +165,8 @@ pub async fn judge(
     problems.extend(query::key_problems(draft, &reader.columns));
     problems.extend(late::problems(connection, draft, &reader, field).await?);
     if let Some(target) = &target {
+        problems.extend(plan::touched_keys(&steps, &target.entry.key));
+        problems.extend(plan::dropped_rows(&steps, draft, &target.place));
         problems.extend(target::mismatches(connection, draft, &reader, target).await?);
     }
     Ok(Review { problems, reader: Some(reader), target, timed_out: false })

@@ -16,4 +16,3 @@ mod series;
 mod stream;
 
 pub use chain::execute;
-pub use reader::transformed;

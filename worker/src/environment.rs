@@ -22,8 +22,9 @@ use crate::{
     mutex::unpoisoned,
     plan::{Plan, Reviewed},
     report_slots::ReportSlots,
-    session::Sessions,
+    session::{LONGEST_STATEMENT, Sessions},
     source::{Sources, home::Home},
+    step::{StepContext, StepRegistry},
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -101,6 +102,8 @@ pub struct Environment {
     pub max_row_bytes: u32,
     /// The worker's unique name.
     pub name: String,
+    /// Steps that plans may name.
+    pub steps: StepRegistry,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
@@ -119,7 +122,7 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         connections: Connections,
-        sources: Sources,
+        (sources, steps): (Sources, StepRegistry),
         max_row_bytes: u32,
         name: String,
         wake: watch::Sender<u64>,
@@ -137,6 +140,7 @@ impl Environment {
             in_hand: InHand::default(),
             max_row_bytes,
             name,
+            steps,
             stop,
             life,
             clock,
@@ -161,6 +165,17 @@ impl Environment {
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
         Sessions::new(pool, self.in_hand.handle(id))
+    }
+
+    /// What the steps of a pipeline reach the world through, while a statement for this run or report reads their rows.
+    pub fn step_context(&self, pipeline: PipelineId, id: Uuid, correlation_id: &str) -> StepContext {
+        StepContext {
+            pipeline,
+            id,
+            correlation_id: correlation_id.to_owned(),
+            cancelled: self.in_hand.handle(id).given_up,
+            deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
+        }
     }
 
     /// The plan of a run, if it was made here before.

@@ -206,6 +206,10 @@ mod tests {
         assert!(in_hand.waiting(Duration::ZERO).is_empty(), "it waits for nothing");
         let waiting = in_hand.waits(id).begin();
         assert_eq!(in_hand.waiting(Duration::ZERO), [id]);
+        let resting = waiting.rest();
+        assert!(in_hand.waiting(Duration::ZERO).is_empty(), "it is at work itself");
+        drop(resting);
+        assert_eq!(in_hand.waiting(Duration::ZERO), [id]);
         assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty(), "the first look");
         waiting.heard();
         assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty(), "it heard something");

@@ -6,8 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
-        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, NullKeys, PipelineDraft, RunId,
-        transform::{self, Transform},
+        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, NullKeys, PipelineDraft, RunId, transform::Registry,
     },
     store::{
         installation,
@@ -22,6 +21,7 @@ use crate::{
     pushdown::{Completion, Merge, Page, as_stored},
     sink::elasticsearch::IndexSink,
     source::{Bound, KeyColumn, Reading, RowForm, Source, Walk, WalkColumn, home::PageSql},
+    step::{Sequence, StepRegistry},
 };
 
 /// How tables begin in which runs gather their rows.
@@ -64,7 +64,7 @@ pub struct Stream {
     /// What reads a page.
     pub reading: Arc<dyn Reading>,
     /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
+    pub steps: Sequence,
     /// The key columns of the target.
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
@@ -131,9 +131,10 @@ impl Reviewed {
         connection: &mut PgConnection,
         source: &Arc<dyn Source>,
         inputs: &PipelineDraft,
+        transforms: &Registry,
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
-        let review = validation::judge(connection, inputs, described).await?;
+        let review = validation::judge(connection, inputs, described, transforms).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
@@ -191,8 +192,10 @@ impl Plan {
         reviewed: &Reviewed,
         elasticsearch: &Result<Client, SinkError>,
         max_row_bytes: u32,
+        steps: &StepRegistry,
     ) -> Result<Self, BatchError> {
-        let Reviewed { source, reader, destination, .. } = reviewed;
+        let Reviewed { source, reader, key, destination } = reviewed;
+        let steps = steps.sequence(&inputs.tasks, key)?;
         let mut walk = walk(mode, inputs, reviewed, max_row_bytes);
         let (reading, route, completion) = match destination {
             Destination::Index { name, options, installation } => {
@@ -200,16 +203,16 @@ impl Plan {
                 let sink = IndexSink::new(index, run, mode, reader.arriving.clone());
                 let sink = Sink::Index(Arc::new(sink.repeating_keys(reader.pages_itself())));
                 let reading = source.open(walk);
-                let stream = stream(inputs, reviewed, reading.clone(), sink);
+                let stream = stream(inputs, reviewed, steps, reading.clone(), sink);
                 (reading, Route::Stream(stream), None)
             }
             Destination::Mart(mart) => {
-                let gathers = mode == Mode::Full && gathers(begun, inputs, reviewed, &mart.unique)?;
+                let gathers = mode == Mode::Full && gathers(begun, inputs, reviewed, &mart.unique, &steps)?;
                 walk.keys_once = !gathers && walk.versions.is_empty() && can_change(reviewed, &mart.columns);
                 let gathered_in = gathers.then(|| swap_table(run));
                 let reading = source.open(walk);
                 let page = mart.page(reviewed, reading.walk(), gathered_in.as_deref());
-                let stream = || stream(inputs, reviewed, reading.clone(), Sink::Postgres(page.merge()));
+                let stream = || stream(inputs, reviewed, steps.clone(), reading.clone(), Sink::Postgres(page.merge()));
                 let route = if inputs.tasks.len() > 1 || !source.is_home() {
                     Route::Stream(stream())
                 } else {
@@ -230,14 +233,14 @@ impl Plan {
     }
 }
 
-fn stream(inputs: &PipelineDraft, reviewed: &Reviewed, reading: Arc<dyn Reading>, sink: Sink) -> Stream {
-    Stream {
-        reading,
-        transforms: transform::configured(&inputs.tasks).into(),
-        key: reviewed.key.clone(),
-        rejects_allowed: inputs.options.rejects_allowed(),
-        sink,
-    }
+fn stream(
+    inputs: &PipelineDraft,
+    reviewed: &Reviewed,
+    steps: Sequence,
+    reading: Arc<dyn Reading>,
+    sink: Sink,
+) -> Stream {
+    Stream { reading, steps, key: reviewed.key.clone(), rejects_allowed: inputs.options.rejects_allowed(), sink }
 }
 
 /// How a run walks over its source. A full run of an incremental pipeline walks by the target's key like any full run, unless its
@@ -295,16 +298,18 @@ fn swap_table(run: RunId) -> String {
 }
 
 /// Whether a full run gathers its rows and replaces the target's at once, or merges page by page. Where something besides the key
-/// is unique it gathers: a page that gives such a value to another row would be refused while the old row is still there. So
-/// does a run that reads another source than home: no statement can compare the target's keys with those of the source.
+/// is unique it gathers: a page that gives such a value to another row would be refused while the old row is still there.
+/// Likewise where a step drops rows: the query returns their keys, so a sweep would leave them in the target. And where the
+/// source is not home: no statement can compare the target's keys with those of the source.
 fn gathers(
     begun: Option<FullStrategy>,
     inputs: &PipelineDraft,
     Reviewed { reader, source, .. }: &Reviewed,
     unique: &[UniqueIndex],
+    steps: &Sequence,
 ) -> Result<bool, BatchError> {
     let puts_aside = inputs.options.rejects_allowed().is_some();
-    let swaps = (!unique.is_empty() || !source.is_home()) && !puts_aside;
+    let swaps = (!unique.is_empty() || steps.dropping().is_some() || !source.is_home()) && !puts_aside;
     let by_default = if swaps { FullStrategy::Swap } else { FullStrategy::Merge };
     let strategy = begun.or(inputs.options.full_strategy).unwrap_or(by_default);
     let gathers = strategy == FullStrategy::Swap && !reader.pages_itself();

@@ -3,12 +3,18 @@
 //! Their transactions carry the id in their name, so that a cancellation finds them (`store::backends`). A session whose
 //! work was given up closes its connection: back in the pool, it would wait for its statement and keep its place.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 use sqlx::{PgConnection, PgPool, Postgres, Transaction, pool::PoolConnection};
 use vitrina_shared::store::backends;
 
 use crate::in_hand::{Waiting, WorkHandle};
+
+/// The longest time that any statement of the services has.
+pub const LONGEST_STATEMENT: Duration = Duration::from_secs(600);
 
 /// Where the sessions of a run or report come from.
 #[derive(Debug, Clone)]

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use vitrina_shared::domain::transform::Transform;
 
 use super::reader::{self, Handling, Remains};
 use crate::{
     error::BatchError,
     sink::elasticsearch::{IndexSink, PageWritten},
     source::{PageEnd, PageQuery, Reading, WorkHandle},
+    step::{Sequence, StepContext},
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -47,7 +47,9 @@ pub struct Pages {
     /// Where they go.
     pub sink: Arc<IndexSink>,
     /// What changes their rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    pub context: StepContext,
     /// How many rows of a page may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u64>,
 }
@@ -85,8 +87,9 @@ impl Pages {
         let walk = self.reading.walk();
         let allowed = self.rejects_allowed.unwrap_or(0);
         let mut writing = self.sink.begin_page(walk.page_size, allowed, its_turn, number)?;
-        let Self { transforms, rejects_allowed, .. } = &self;
-        let handling = Handling { transforms, max_row_bytes: walk.max_row_bytes, rejects_allowed: *rejects_allowed };
+        let Self { steps, context, rejects_allowed, .. } = &self;
+        let (max_row_bytes, rejects_allowed) = (walk.max_row_bytes, *rejects_allowed);
+        let handling = Handling { steps, context, waiting: None, max_row_bytes, rejects_allowed };
         writing.take(reader::rows(page, handling, &mut remains)).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.

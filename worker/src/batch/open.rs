@@ -60,12 +60,14 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
             let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::find(&mut session, env.sources.of(inputs), inputs).await?;
+                    let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
+                    let reviewed = Reviewed::find(&mut session, source, inputs, transforms).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let sinks = &env.elasticsearch;
+            let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, sinks, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }

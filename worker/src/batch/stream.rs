@@ -32,6 +32,7 @@ use crate::{
         postgres,
     },
     source::{PageEnd, PageQuery},
+    step::StepContext,
 };
 
 /// What a streamed batch did.
@@ -59,7 +60,8 @@ pub(super) async fn execute(
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
-    let batch = Batch { stream, call, page, allowed, origin };
+    let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
+    let batch = Batch { stream, call, page, allowed, origin, context };
     match &stream.sink {
         Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
         Sink::Index(index) => {
@@ -81,6 +83,7 @@ struct Batch<'a> {
     page: NextPage,
     allowed: Option<u64>,
     origin: Origin<'a>,
+    context: StepContext,
 }
 
 impl Batch<'_> {
@@ -95,9 +98,9 @@ impl Batch<'_> {
         let mut remains = Remains::default();
         let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
-            let rows = reader::rows(page, self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
-            let rows = rows.inspect(|_| waiting.heard());
+            let page = page.inspect(|_| waiting.heard());
+            let rows = reader::rows(page, self.handling(waiting), &mut remains);
             postgres::put_down(&mut tx, rows).await?
         };
         let end = remains.whole()?;
@@ -129,7 +132,8 @@ impl Batch<'_> {
             work: env.in_hand.handle(self.call.run.0),
             reading: self.stream.reading.clone(),
             sink: index.clone(),
-            transforms: self.stream.transforms.clone(),
+            steps: self.stream.steps.clone(),
+            context: self.context.clone(),
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -154,7 +158,7 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the index refused rows of one page, each within the bound.
+    /// Steps and the index refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -169,14 +173,18 @@ impl Batch<'_> {
         PageQuery { after, upper: self.page.upper.clone() }
     }
 
-    /// The page after this one, where this worker goes on with it at once.
+    /// The page after this one, where this worker goes on with it at once and it may be read ahead. One that is not used is
+    /// read again, and its steps executed again.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        let goes_on = self.call.next_job.is_none() && end.more == Some(true);
+        (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    fn handling(&self) -> Handling<'_> {
+    fn handling<'a>(&'a self, waiting: &'a Waiting) -> Handling<'a> {
         Handling {
-            transforms: &self.stream.transforms,
+            steps: &self.stream.steps,
+            context: &self.context,
+            waiting: Some(waiting),
             max_row_bytes: self.stream.reading.walk().max_row_bytes,
             rejects_allowed: self.allowed,
         }

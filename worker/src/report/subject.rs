@@ -3,8 +3,9 @@
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
+    domain::{IndexOptions, Mode, Pipeline, PipelineDraft, Report, SourceColumn, TargetName},
     guard::ParameterTypes,
+    reports::HeldReport,
     sql::quote,
     store::{
         installation, pipelines,
@@ -17,7 +18,9 @@ use crate::{
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,
+    session::LONGEST_STATEMENT,
     source::home,
+    step::{Fate, Sequence, StepContext},
 };
 
 /// A pipeline with its reader and its target.
@@ -37,6 +40,10 @@ pub struct Subject {
     pub unique: Vec<UniqueIndex>,
     /// Whether a row of that table can be removed and written anew without a loss.
     pub can_rewrite: bool,
+    /// What changes rows on their way.
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    context: StepContext,
     /// What was decided about the target.
     options: serde_json::Value,
     /// Which installation this is.
@@ -45,8 +52,8 @@ pub struct Subject {
 
 impl Subject {
     /// Looks at the pipeline, its source and its target as they are now.
-    pub async fn look(env: &Environment, id: PipelineId) -> Result<Self, BatchError> {
-        let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
+    pub async fn look(env: &Environment, job: &HeldReport, report: &Report) -> Result<Self, BatchError> {
+        let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &report.pipeline_id.into()).await?;
         let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
         let draft = &pipeline.draft;
         let source = env.sources.of(draft);
@@ -58,7 +65,8 @@ impl Subject {
         }
         // The description may take seconds: meanwhile others need the connection.
         let described = source.describe(draft).await?;
-        let review = validation::judge(&mut *env.reports.acquire().await?, draft, described).await?;
+        let review =
+            validation::judge(&mut *env.reports.acquire().await?, draft, described, env.steps.transforms()).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             return Err(BatchError::fatal(list.join("; ")));
@@ -80,7 +88,9 @@ impl Subject {
         let installation = installation::id(&mut connection).await?;
         drop(connection);
         let (key, options) = (entry.key, entry.options);
-        Ok(Self { pipeline, reader, target, key, columns, unique, can_rewrite, options, installation })
+        let steps = env.steps.sequence(&draft.tasks, &key)?;
+        let context = env.step_context(report.pipeline_id, report.id.0, &job.job.correlation_id);
+        Ok(Self { pipeline, reader, target, key, columns, unique, can_rewrite, steps, context, options, installation })
     }
 
     /// What the client decided.
@@ -105,8 +115,21 @@ impl Subject {
 
     /// Whether a column arrives at the target as the query returns it.
     pub fn is_untouched(&self, column: &str) -> bool {
-        let transforms = transform::configured(&self.draft().tasks);
-        !transforms.iter().any(|transform| transform.touches().contains(&column))
+        !self.steps.touches(column)
+    }
+
+    /// Refuses a report that executes steps where one of them is not pure. `what` begins the sentence.
+    pub fn refuse_impure(&self, what: &str) -> Result<(), BatchError> {
+        let refusal = |step| {
+            format!("{what} executes the plan's steps once more, and `{step}` is not pure: run the pipeline instead")
+        };
+        self.steps.impure().map_or(Ok(()), |step| Err(BatchError::fatal(refusal(step))))
+    }
+
+    /// What becomes of rows, each a JSON object as the query returns it.
+    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<Fate>, BatchError> {
+        let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
+        Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
     }
 
     /// Whether the query places its pages itself.

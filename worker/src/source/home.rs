@@ -25,6 +25,7 @@ use self::{bound::Settling, pages::PageStatement};
 pub use self::{
     confined::{document, names, read},
     documents::{as_text, bounded_row, key_text},
+    pages::fill_block,
     statements::{PageSql, TOTAL},
 };
 use super::{PageQuery, PageStream, Reading, Source, Walk, WorkHandle};

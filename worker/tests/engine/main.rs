@@ -26,6 +26,9 @@ mod reports;
 mod retention;
 mod retyped_keys;
 mod samples;
+#[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
+mod scripted;
+mod steps;
 mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

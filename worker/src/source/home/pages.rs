@@ -2,7 +2,7 @@
 //!
 //! A few blocks of rows wait here, the others with the server, so that memory does not grow with the page.
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -64,33 +64,48 @@ async fn read_all_but_the_last(sessions: &Sessions, statement: &PageStatement, b
     // A receiver that wants no more rows does not wait for the rest of the page.
     session.may_not_end();
     let mut snapshot = session.begin_named("begin read only").await?;
-    let (mut block, mut bytes) = (Vec::new(), 0);
-    {
+    let last = {
         let mut items = sqlx::query_as::<_, PageRow>(READ)
             .bind(&statement.text)
             .bind(&statement.page.after)
             .bind(&statement.page.upper)
             .bind(statement.page_size)
             .bind(statement.by_time)
-            .fetch(&mut *snapshot);
-        while let Some(PageRow(item)) = items.try_next().await? {
-            bytes += item.bytes();
-            block.push(item);
-            if bytes >= BLOCK_BYTES {
-                bytes = 0;
-                // Now others are waited for.
-                drop(waiting);
-                if blocks.send(Ok(std::mem::take(&mut block))).await.is_err() {
-                    return Ok(Vec::new());
-                }
-                waiting = sessions.wait();
+            .fetch(&mut *snapshot)
+            .map_ok(|PageRow(item)| item);
+        loop {
+            let (block, more) = fill_block(&mut items, Item::bytes).await?;
+            if !more {
+                break block;
             }
+            // Now others are waited for.
+            drop(waiting);
+            if blocks.send(Ok(block)).await.is_err() {
+                return Ok(Vec::new());
+            }
+            waiting = sessions.wait();
         }
-    }
+    };
     snapshot.rollback().await?;
     session.has_ended();
     drop(waiting);
-    Ok(block)
+    Ok(last)
+}
+
+/// Takes items until they fill a block. Whether there may be more.
+pub async fn fill_block<T>(
+    items: &mut (impl Stream<Item = sqlx::Result<T>> + Unpin),
+    bytes: impl Fn(&T) -> usize,
+) -> sqlx::Result<(Vec<T>, bool)> {
+    let (mut block, mut taken) = (Vec::new(), 0);
+    while let Some(item) = items.try_next().await? {
+        taken += bytes(&item);
+        block.push(item);
+        if taken >= BLOCK_BYTES {
+            return Ok((block, true));
+        }
+    }
+    Ok((block, false))
 }
 
 /// A row of [`READ`]: a row of the page or, without a `doc`, what is known of the page.
@@ -111,5 +126,21 @@ impl FromRow<'_, PgRow> for PageRow {
                 Item::End(PageEnd { rows_read: rows_read.unwrap_or(0), last, more })
             }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_block_ends_with_its_bytes_and_the_last_one_with_the_page() {
+        let mut items = stream::iter((0..7).map(|_| Ok(BLOCK_BYTES / 3 + 1)));
+        let mut blocks = Vec::new();
+        for _ in 0..3 {
+            let (block, more) = fill_block(&mut items, |bytes| *bytes).await.expect("a block");
+            blocks.push((block.len(), more));
+        }
+        assert_eq!(blocks, [(3, true), (3, true), (1, false)]);
     }
 }
