@@ -1,4 +1,4 @@
-//! `/openapi.json`: made from the handlers, so that it is true.
+//! `/openapi.json`, generated from the handlers.
 
 use salvo::{
     Depot, FlowCtrl, Handler, Request, Response, Router, async_trait,
@@ -36,8 +36,8 @@ fn free_probes(operation: &mut Operation) {
     }
 }
 
-/// Takes the fields of a schema out of the `allOf` in which the library's macros put a field and its description:
-/// generators of clients take that for a schema of its own.
+/// Takes fields out of the `allOf` in which the library's macros wrap a field and its description: client generators take
+/// that for another schema.
 fn flatten_fields(schema: &mut RefOr<Schema>) {
     let RefOr::Type(Schema::Object(object)) = schema else { return };
     for field in object.properties.values_mut() {

@@ -34,17 +34,17 @@ pub fn document() -> OpenApi {
 /// The whole API as a service.
 pub fn service(app: &Arc<App>) -> Service {
     let timeout = Duration::from_secs(app.config.request_timeout.as_secs().max(1));
-    // Whether the service is alive must be answered however busy it is.
+    // Health checks must be answered under any load, so they pass no limit.
     let probes =
         Router::new().hoop(Timeout(timeout)).push(ops::router()).push(Router::with_path("api/v1").push(ops::router()));
     let limited = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(timeout)).push(api());
-    // Whoever waits for a report does so in a room of its own, and longer than others may take.
+    // Requests that wait for a report have their own limit on number and time.
     let patient = timeout + reports::LONGEST_WAIT;
     let waiting = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(patient)).push(waits());
-    // A stream of events lives as long as its client does.
+    // A stream of events has no time limit.
     let streams =
         Router::with_path("api/v1").push(Router::with_path("events").hoop(Requires(Viewer)).get(events::follow));
-    // Without its online validator the page needs nothing from the internet.
+    // Without its online validator the page works without the internet.
     let docs = SwaggerUi::new(Config::from("/openapi.json").validator_url("none")).title("Vitrina API");
     let root = Router::new()
         .hoop(CatchPanic::new())
@@ -91,7 +91,7 @@ fn api() -> Router {
     Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 
-/// What may wait for a worker.
+/// Routes that may wait for a worker.
 fn waits() -> Router {
     let operate = Router::new()
         .hoop(Requires(Operator))

@@ -11,7 +11,7 @@ begin
     end if;
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
-    -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
+    -- A `set` hidden behind a `set local` would take effect at the commit. This replaces it.
     execute 'reset all';
     perform set_config('search_path', before[1], true),
             set_config('application_name', before[2], true),
