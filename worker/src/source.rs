@@ -6,7 +6,6 @@
 //! `home` is the database of Vitrina itself. Where the target is there too, a page is one statement (`pushdown`) and is not read
 //! through this door; `bound` and the estimates always are.
 
-mod bound;
 pub mod home;
 mod walk;
 
@@ -15,7 +14,7 @@ use std::{fmt, sync::Arc};
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{PipelineDraft, Position, RunId},
+    domain::{Checkpoint, PipelineDraft, Position, RunId},
     store::runs::{OpenRun, Start},
     validation::Described,
 };
@@ -44,15 +43,29 @@ pub trait Source: fmt::Debug + Send + Sync {
     fn open(&self, walk: Walk) -> Arc<dyn Reading>;
 }
 
+/// What a source answers.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
+
 /// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
 pub trait Reading: fmt::Debug + Send + Sync {
     /// What was asked for.
     fn walk(&self) -> &Walk;
 
     /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
-    /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys.
-    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> BoxFuture<'a, Result<Start, BatchError>> {
-        Box::pin(async move { Ok(bound::up_to(self.greatest_key(home, run.id).await?, self.walk(), run)) })
+    /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys; those
+    /// of the checkpoint's own key are read again.
+    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
+        Box::pin(async move {
+            let walk = self.walk();
+            if walk.settles_by == Bound::None {
+                return Ok(Start::default());
+            }
+            let upper = self.greatest_key(home, run.id).await?;
+            let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
+            let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
+            let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
+            Ok(Start { upper, after, leaves, ..Start::default() })
+        })
     }
 
     /// Reads a page in blocks, as of one moment: the rows after `page.after` and up to `page.upper` in the order of the walk,
@@ -62,29 +75,15 @@ pub trait Reading: fmt::Debug + Send + Sync {
     fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream;
 
     /// The greatest key of the pipeline's incremental runs, as text; none where there is no row, or no key.
-    fn greatest_key<'a>(
-        &'a self,
-        home: &'a mut PgConnection,
-        run: RunId,
-    ) -> BoxFuture<'a, Result<Option<String>, BatchError>>;
+    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>>;
 
     /// About how many rows there are after `page.after`; none where the source cannot tell.
-    fn estimate<'a>(
-        &'a self,
-        _home: &'a mut PgConnection,
-        _run: RunId,
-        _page: &'a PageQuery,
-    ) -> BoxFuture<'a, Result<Option<i64>, BatchError>> {
+    fn estimate<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<i64>> {
         Box::pin(async { Ok(None) })
     }
 
     /// The share of a page's cost that comes before its first row: what a page costs however few rows it has.
-    fn fixed_share<'a>(
-        &'a self,
-        _home: &'a mut PgConnection,
-        _run: RunId,
-        _page: &'a PageQuery,
-    ) -> BoxFuture<'a, Result<Option<f64>, BatchError>> {
+    fn fixed_share<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<f64>> {
         Box::pin(async { Ok(None) })
     }
 }

@@ -2,6 +2,7 @@
 
 use sqlx::PgConnection;
 use vitrina_shared::{
+    domain::Position,
     lifecycle::execution::HeldJob,
     progress::{self, Progress, pace},
     store::runs::{self, BatchOutcome},
@@ -47,8 +48,7 @@ async fn estimate_total(
     outcome: &BatchOutcome,
 ) -> Result<Option<i64>, BatchError> {
     let run = job.batch.run_id;
-    let upper = runs::upper(connection, run, job.batch.range).await?;
-    let page = PageQuery { after: outcome.last.clone(), upper };
+    let page = page(connection, job, outcome.last.clone()).await?;
     let left = plan.reading.estimate(connection, run, &page).await?;
     let Some(total) = left.map(|left| outcome.run_rows_read + left) else { return Ok(None) };
     runs::set_total(connection, run, total).await?;
@@ -57,8 +57,11 @@ async fn estimate_total(
 
 /// The share of a page's cost that comes before its first row, where the source can tell.
 pub(super) async fn fixed_share(connection: &mut PgConnection, plan: &Plan, job: &HeldJob) -> Option<f64> {
-    let upper = runs::upper(connection, job.batch.run_id, job.batch.range).await.ok()?;
-    let page = PageQuery { after: job.batch.after.clone(), upper };
+    let page = page(connection, job, job.batch.after.clone()).await.ok()?;
     let share = plan.reading.fixed_share(connection, job.batch.run_id, &page).await;
     share.inspect_err(|error| tracing::debug!(error = %error, "no estimate")).ok()?
+}
+
+async fn page(connection: &mut PgConnection, job: &HeldJob, after: Option<Position>) -> sqlx::Result<PageQuery> {
+    Ok(PageQuery { after, upper: runs::upper(connection, job.batch.run_id, job.batch.range).await? })
 }

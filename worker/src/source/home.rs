@@ -28,8 +28,8 @@ pub use self::{
     pages::fill_block,
     statements::{PageSql, TOTAL},
 };
-use super::{PageQuery, PageStream, Reading, Source, Walk, WorkHandle};
-use crate::{clock::DatabaseClock, error::BatchError, session::Sessions};
+use super::{Answer, PageQuery, PageStream, Reading, Source, Walk, WorkHandle};
+use crate::{clock::DatabaseClock, session::Sessions};
 
 /// The home database.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Reading for HomeReading {
         &self.walk
     }
 
-    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> BoxFuture<'a, Result<Start, BatchError>> {
+    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
         Box::pin(bound::find(self, home, run))
     }
 
@@ -89,20 +89,11 @@ impl Reading for HomeReading {
         pages::begin(Sessions::new(&self.pool, work), PageStatement::of(&self.walk, page))
     }
 
-    fn greatest_key<'a>(
-        &'a self,
-        home: &'a mut PgConnection,
-        run: RunId,
-    ) -> BoxFuture<'a, Result<Option<String>, BatchError>> {
+    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>> {
         Box::pin(bound::greatest_key(self, home, run))
     }
 
-    fn estimate<'a>(
-        &'a self,
-        home: &'a mut PgConnection,
-        run: RunId,
-        page: &'a PageQuery,
-    ) -> BoxFuture<'a, Result<Option<i64>, BatchError>> {
+    fn estimate<'a>(&'a self, home: &'a mut PgConnection, run: RunId, page: &'a PageQuery) -> Answer<'a, Option<i64>> {
         Box::pin(estimate::rows_left(home, run, &self.walk, page))
     }
 
@@ -111,7 +102,7 @@ impl Reading for HomeReading {
         home: &'a mut PgConnection,
         run: RunId,
         page: &'a PageQuery,
-    ) -> BoxFuture<'a, Result<Option<f64>, BatchError>> {
+    ) -> Answer<'a, Option<f64>> {
         Box::pin(estimate::fixed_share(home, run, &self.walk, page))
     }
 }

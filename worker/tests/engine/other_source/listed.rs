@@ -14,7 +14,7 @@ use vitrina_shared::{
 };
 use vitrina_worker::{
     BatchError,
-    source::{Bound, Item, PageEnd, PageQuery, PageStream, Reading, Source, Walk, WorkHandle},
+    source::{Answer, Bound, Item, PageEnd, PageQuery, PageStream, Reading, Source, Walk, WorkHandle},
 };
 
 /// What its rows look like, for the home server to describe.
@@ -106,11 +106,7 @@ impl Reading for ListedReading {
         stream::iter(blocks.into_iter().map(Ok)).boxed()
     }
 
-    fn greatest_key<'a>(
-        &'a self,
-        _: &'a mut PgConnection,
-        _: RunId,
-    ) -> BoxFuture<'a, Result<Option<String>, BatchError>> {
+    fn greatest_key<'a>(&'a self, _: &'a mut PgConnection, _: RunId) -> Answer<'a, Option<String>> {
         let greatest = self.source.rows.lock().unwrap().values().map(|(_, version)| *version).max();
         Box::pin(async move { Ok(greatest.map(|version| version.to_string())) })
     }
