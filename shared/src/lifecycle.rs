@@ -21,7 +21,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::{
     domain::{
-        Command, Decision, ErrorClass, IllegalTransition, Pipeline, PipelineRef, RunId, Status,
+        Command, Decision, ErrorClass, IllegalTransition, Pipeline, PipelineId, PipelineRef, RunId, Status,
         error_class::without_values,
     },
     store::{
@@ -58,18 +58,10 @@ pub struct Cancelled {
 
 /// Requests a pause after the current batch. Returns the status; repeating it changes nothing.
 pub async fn request_pause(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
-    const REASON: &str = "pause requested";
     let mut connection = db.acquire().await?;
-    let seen = read(&mut connection, pipeline).await?;
-    let status = match pause_seen(&mut connection, &seen, REASON, cause).await? {
-        Some(status) => status,
-        None => {
-            let mut tx = connection.begin().await?;
-            let status = pause(&mut tx, pipeline, REASON, cause).await?;
-            tx.commit().await?;
-            status
-        }
-    };
+    let mut tx = connection.begin().await?;
+    let status = pause(&mut tx, pipeline, "pause requested", cause).await?;
+    tx.commit().await?;
     store::flush(&mut connection).await?;
     Ok(status)
 }
@@ -82,20 +74,9 @@ pub(crate) async fn pause(
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
     let seen = lock(tx, pipeline).await?;
-    pause_seen(tx, &seen, reason, cause).await?.ok_or(LifecycleError::CHANGED_UNDER_LOCK)
-}
-
-async fn pause_seen(
-    connection: &mut PgConnection,
-    seen: &Seen,
-    reason: &str,
-    cause: Cause<'_>,
-) -> Result<Option<Status>, LifecycleError> {
     match seen.pipeline.status.decide(Command::RequestPause) {
-        Decision::Change(_) => {
-            apply(connection, seen, Command::RequestPause, Some(reason), cause, Ending::default()).await
-        }
-        Decision::Stay | Decision::Drop => Ok(Some(seen.pipeline.status)),
+        Decision::Change(_) => change(tx, &seen, Command::RequestPause, reason, cause).await,
+        Decision::Stay | Decision::Drop => Ok(seen.pipeline.status),
     }
 }
 
@@ -200,7 +181,11 @@ async fn apply(
     cause: Cause<'_>,
     Ending { job, error }: Ending<'_>,
 ) -> Result<Option<Status>, LifecycleError> {
-    let change = status_change(seen, command, seen.run.map(|run| run.id), reason, cause)?;
+    let change = StatusChange {
+        run_id: seen.run.map(|run| run.id),
+        seen: seen.edition.as_ref(),
+        ..status_change(seen.pipeline.id, seen.pipeline.status, command, reason, cause)?
+    };
     let run = seen.run.filter(|run| run.status.after(command) != run.status || job.is_some());
     let applied = match run {
         Some(run) => {
@@ -215,25 +200,17 @@ async fn apply(
     Ok(applied.then_some(change.to))
 }
 
-/// The change of status that a command makes, if the domain allows it.
+/// The change of status that a command makes, if the domain allows it; none without a reason.
 fn status_change<'a>(
-    seen: &'a Seen,
+    pipeline_id: PipelineId,
+    from: Status,
     command: Command,
-    run_id: Option<RunId>,
     reason: Option<&'a str>,
     cause: Cause<'a>,
 ) -> Result<StatusChange<'a>, IllegalTransition> {
-    let from = seen.pipeline.status;
-    Ok(StatusChange {
-        pipeline_id: seen.pipeline.id,
-        run_id,
-        from,
-        to: if reason.is_some() { from.apply(command)? } else { from },
-        seen: seen.edition.as_ref(),
-        actor: cause.actor,
-        reason,
-        correlation_id: cause.correlation_id,
-    })
+    let to = if reason.is_some() { from.apply(command)? } else { from };
+    let Cause { actor, correlation_id } = cause;
+    Ok(StatusChange { pipeline_id, run_id: None, from, to, seen: None, actor, reason, correlation_id })
 }
 
 /// One line for every change of a status.

@@ -9,7 +9,7 @@ use crate::{
     store::{
         pipelines::Seen,
         runs,
-        status::{self, NewJob, NewRun},
+        status::{self, NewJob, NewRun, StatusChange},
     },
 };
 
@@ -84,7 +84,11 @@ pub(super) async fn new_run(
     let payload = serde_json::to_value(&job).map_err(EnqueueError::from)?;
     let job = NewJob { id: &job_id, queue: BATCH_QUEUE, payload, max_attempts: MAX_RESCUES.into() };
     let run = NewRun { trigger, mode, inputs, repeats, from, job };
-    let change = status_change(seen, Command::RequestRun, Some(id), reason, cause)?;
+    let change = StatusChange {
+        run_id: Some(id),
+        seen: seen.edition.as_ref(),
+        ..status_change(pipeline.id, pipeline.status, Command::RequestRun, reason, cause)?
+    };
     let Some(requested_at) = status::request(connection, &change, &run).await? else { return Ok(None) };
     log_change(&pipeline.draft.name, &change);
     Ok(Some(Run::queued(id, pipeline, mode, trigger, requested_at, from.cloned())))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection};
 
-use super::{Cause, Ending, LifecycleError, apply, change, enqueue, lock, log_change};
+use super::{Cause, Ending, LifecycleError, apply, change, enqueue, lock, log_change, status_change};
 use crate::{
     domain::{Command, Decision, ErrorClass, PipelineId, Position, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
@@ -56,25 +56,6 @@ impl HeldJob {
         (self.batch.batch, self.batch.after) = (batch, after);
     }
 
-    /// The change of status that a command makes where it has not been changed since the job was taken up.
-    fn status_change<'a>(
-        &'a self,
-        from: Status,
-        command: Command,
-        reason: &'a str,
-    ) -> Result<StatusChange<'a>, LifecycleError> {
-        Ok(StatusChange {
-            pipeline_id: self.batch.pipeline_id,
-            run_id: Some(self.batch.run_id),
-            from,
-            to: from.apply(command)?,
-            seen: None,
-            actor: &self.worker,
-            reason: Some(reason),
-            correlation_id: &self.batch.correlation_id,
-        })
-    }
-
     /// The job, as it ends with its run.
     fn ending(&self) -> Ending<'_> {
         Ending { job: Some((&self.id, &self.worker)), error: None }
@@ -121,7 +102,7 @@ pub async fn begin(
             true => Step::GoesOn,
             false => Step::Dropped,
         },
-        Decision::Change(_) => rest(&mut tx, job, &seen, BETWEEN_BATCHES).await?,
+        Decision::Change(commands) => end(&mut tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await?,
         Decision::Stay => {
             if let Some(walks_by) = &start.walks_by {
                 runs::note_walk(&mut tx, run.id, walks_by).await?;
@@ -142,7 +123,10 @@ async fn claim(
     start: &runs::Start,
 ) -> Result<bool, LifecycleError> {
     let reason = begun(run.started_at.is_some(), start.anew);
-    let change = job.status_change(Status::RunRequested, Command::Claim, reason)?;
+    let change = StatusChange {
+        run_id: Some(run.id),
+        ..status_change(run.pipeline_id, Status::RunRequested, Command::Claim, Some(reason), job.cause())?
+    };
     let claimed = if start.debts == runs::Debts::default() {
         status::begin(connection, &change, start).await?
     } else {
@@ -198,7 +182,11 @@ pub async fn finish(
     job: &HeldJob,
     pipeline: &str,
 ) -> Result<Option<runs::Sum>, LifecycleError> {
-    let change = job.status_change(Status::Running, Command::Finish, FINISHED)?;
+    let BatchJob { pipeline_id, run_id, .. } = job.batch;
+    let change = StatusChange {
+        run_id: Some(run_id),
+        ..status_change(pipeline_id, Status::Running, Command::Finish, Some(FINISHED), job.cause())?
+    };
     let Ending { job, error } = job.ending();
     let run = RunChange { status: RunStatus::Success, job, error, if_complete: true };
     let sum = status::change_run(connection, &change, run).await?;
@@ -213,37 +201,39 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Res
     let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
     let wish = if walked { Command::Finish } else { Command::Claim };
     match seen.pipeline.status.decide(wish) {
-        Decision::Change([Command::ConfirmPause]) => rest(tx, job, &seen, BETWEEN_BATCHES).await,
         // A pause was withdrawn while the batch was being written.
         Decision::Change([Command::Claim]) => {
             change(tx, &seen, Command::Claim, GOES_ON, job.cause()).await?;
             hand_over(tx, job).await
         }
-        Decision::Change(commands) => Ok(if end(tx, job, seen, commands, (GOES_ON, FINISHED), job.ending()).await? {
-            Step::Finished
-        } else {
-            Step::Dropped
-        }),
+        Decision::Change(commands) => {
+            let reason = if walked { FINISHED } else { BETWEEN_BATCHES };
+            end(tx, job, seen, commands, reason, job.ending()).await
+        }
         Decision::Stay => hand_over(tx, job).await,
         Decision::Drop => Ok(Step::Dropped),
     }
 }
 
-/// Ends the run of a pipeline whose row is locked by the last of these commands; those before it lead there. `reasons` are for
-/// both. Whether the job was still the worker's: if not, nothing may be committed.
+/// Lets a run rest or end by the last of these commands, on a locked row; a claim before it leads there.
 async fn end(
     tx: &mut PgConnection,
     job: &HeldJob,
     mut seen: Seen,
     commands: &[Command],
-    reasons: (&str, &str),
+    reason: &str,
     ending: Ending<'_>,
-) -> Result<bool, LifecycleError> {
-    let Some((last, before)) = commands.split_last() else { return Ok(false) };
+) -> Result<Step, LifecycleError> {
+    let Some((last, before)) = commands.split_last() else { return Ok(Step::Dropped) };
     for command in before {
-        seen.pipeline.status = change(tx, &seen, *command, reasons.0, job.cause()).await?;
+        let reason = if *last == Command::Fail { BEGUN } else { GOES_ON };
+        seen.pipeline.status = change(tx, &seen, *command, reason, job.cause()).await?;
     }
-    Ok(apply(tx, &seen, *last, Some(reasons.1), job.cause(), ending).await?.is_some())
+    Ok(match apply(tx, &seen, *last, Some(reason), job.cause(), ending).await? {
+        Some(Status::Paused) => Step::Paused,
+        Some(_) => Step::Finished,
+        None => Step::Dropped,
+    })
 }
 
 /// Finishes the job and gives the run another one.
@@ -255,11 +245,6 @@ async fn hand_over(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, Lifecyc
     Ok(Step::GoesOn)
 }
 
-async fn rest(tx: &mut PgConnection, job: &HeldJob, seen: &Seen, reason: &str) -> Result<Step, LifecycleError> {
-    let applied = apply(tx, seen, Command::ConfirmPause, Some(reason), job.cause(), job.ending()).await?;
-    Ok(if applied.is_some() { Step::Paused } else { Step::Dropped })
-}
-
 /// Gives up: the run failed and the pipeline waits for someone to act.
 pub async fn fail(
     tx: &mut PgConnection,
@@ -267,20 +252,19 @@ pub async fn fail(
     class: ErrorClass,
     error: &str,
 ) -> Result<Step, LifecycleError> {
-    let ending = Ending { error: Some((class, error)), ..job.ending() };
-    Ok(if fail_run(tx, job, error, ending).await? { Step::Finished } else { Step::Dropped })
+    fail_run(tx, job, Ending { error: Some((class, error)), ..job.ending() }, error).await
 }
 
 async fn fail_run(
     tx: &mut PgConnection,
     job: &HeldJob,
-    error: &str,
     ending: Ending<'_>,
-) -> Result<bool, LifecycleError> {
-    let Some(seen) = current(tx, job).await? else { return Ok(false) };
+    error: &str,
+) -> Result<Step, LifecycleError> {
+    let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
     match seen.pipeline.status.decide(Command::Fail) {
-        Decision::Change(commands) => end(tx, job, seen, commands, (BEGUN, error_summary(error)), ending).await,
-        Decision::Stay | Decision::Drop => Ok(false),
+        Decision::Change(commands) => end(tx, job, seen, commands, error_summary(error), ending).await,
+        Decision::Stay | Decision::Drop => Ok(Step::Dropped),
     }
 }
 
@@ -309,10 +293,12 @@ pub async fn retry(
 /// Returns the job to the queue as it is, because this worker cannot go on with it now. A run that is to rest does not wait
 /// for a worker that can.
 pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) -> Result<Step, LifecycleError> {
-    match current(tx, job).await? {
-        Some(seen) if seen.pipeline.status == Status::PauseRequested => rest(tx, job, &seen, BETWEEN_BATCHES).await,
-        Some(_) | None => put_back(tx, job, &job.batch, delay).await,
+    if let Some(seen) = current(tx, job).await?
+        && let Decision::Change(commands) = seen.pipeline.status.decide(Command::ConfirmPause)
+    {
+        return end(tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await;
     }
+    put_back(tx, job, &job.batch, delay).await
 }
 
 /// Decides whether a batch whose statement was cancelled is wanted any more: the run rests where that was asked for, and
@@ -320,7 +306,9 @@ pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) ->
 pub async fn interrupted(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
     if let Some(seen) = current(tx, job).await? {
         match seen.pipeline.status.decide(Command::ConfirmPause) {
-            Decision::Change(_) => return rest(tx, job, &seen, "paused, and the batch in hand rolled back").await,
+            Decision::Change(commands) => {
+                return end(tx, job, seen, commands, "paused, and the batch in hand rolled back", job.ending()).await;
+            }
             Decision::Stay => return Ok(Step::GoesOn),
             Decision::Drop => {}
         }
@@ -345,7 +333,7 @@ async fn put_back(
 pub async fn give_up(db: &sqlx::PgPool, batch: &BatchJob, error: &str) -> Result<(), LifecycleError> {
     let mut tx = db.begin().await?;
     let job = HeldJob { id: String::new(), batch: batch.clone(), worker: "recovery".to_owned() };
-    fail_run(&mut tx, &job, error, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }).await?;
+    fail_run(&mut tx, &job, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }, error).await?;
     tx.commit().await?;
     Ok(())
 }
