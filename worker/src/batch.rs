@@ -24,9 +24,7 @@ mod stream;
 mod streaming;
 
 pub use chain::execute;
-pub use comparison::{differ, identified, without_length};
-pub use confined::{literal, names, of_any_length, read};
+pub use confined::{names, read};
 pub use plan::{Plan, Reviewed, SWAP_PREFIX};
-pub use pushdown::quote;
 pub use reader::transformed;
 pub use streaming::{RowForm, arrived, bounded_row, key_text, read_back, too_long};

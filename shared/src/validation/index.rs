@@ -1,6 +1,6 @@
 //! What must hold between the reader's columns and an index. Elasticsearch itself is not asked: workers do that.
 
-use crate::domain::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode, index_options};
+use crate::domain::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode};
 
 use super::Reader;
 
@@ -50,7 +50,7 @@ fn write_problem(draft: &PipelineDraft, options: &IndexOptions, reader: &Reader)
     if options.write? != WriteMode::Update {
         return None;
     }
-    let column = reader.arriving.iter().find(|column| index_options::is_json(column.plain_type()))?;
+    let column = reader.arriving.iter().find(|column| column.value_type().is_json())?;
     Some(format!(
         "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are there: \
          leave the option out, or choose `index`",

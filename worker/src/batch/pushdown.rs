@@ -10,15 +10,13 @@ mod completion;
 use vitrina_shared::{
     domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
-    store::{
-        tables::{TargetColumn, UniqueIndex},
-        value_types::Identity,
-    },
+    sql::{self, quote, quoted},
+    store::tables::{TargetColumn, UniqueIndex},
     validation::Reader,
 };
 
 use super::{
-    comparison::{as_stored, differ, has_own_collation},
+    comparison::{as_stored, has_own_collation},
     confined,
     plan::{Bound, WalkColumn},
 };
@@ -246,29 +244,23 @@ impl Page<'_> {
 
     /// Those of them that can change: all but those of the key whose values are the same where they are equal.
     pub(super) fn changing(&self) -> Vec<&TargetColumn> {
-        let changes =
-            |column: &&TargetColumn| column.identity != Identity::Equality || !self.key.contains(&column.name);
-        self.written().into_iter().filter(changes).collect()
+        self.written().into_iter().filter(|column| column.can_change(self.key)).collect()
     }
 
     pub(super) fn names(&self) -> String {
-        self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
+        quoted(self.written().into_iter().map(|column| column.name.as_str()))
     }
 
     pub(super) fn key_names(&self) -> String {
-        self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+        quoted(self.key.iter().map(String::as_str))
     }
 
-    /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
+    /// Writes rows that did change.
     pub(super) fn upsert(&self, rows: &str) -> String {
-        let changing = self.changing();
-        format!(
-            "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
-            table = quote(self.table),
-            columns = self.names(),
-            key = self.key_names(),
-            action = if changing.is_empty() { "nothing".to_owned() } else { update(&changing) },
-        )
+        let written = self.written().into_iter().map(|column| column.name.as_str());
+        let changing: Vec<_> =
+            self.changing().into_iter().map(|column| (column.name.as_str(), column.identity)).collect();
+        sql::upsert(self.table, written, self.key, &changing, rows)
     }
 
     /// The page's rows, for an incremental pipeline the newest of each key: a source may have several versions of one.
@@ -352,14 +344,4 @@ impl Page<'_> {
         }
         format!("select from ({}\n) as source where {} and {}", self.query(), self.after(), self.below_bound())
     }
-}
-
-fn update(columns: &[&TargetColumn]) -> String {
-    let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
-    format!("update set {} where {}", assign.join(", "), differ(columns))
-}
-
-/// A name as SQL writes it, whatever it contains.
-pub fn quote(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

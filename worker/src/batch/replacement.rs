@@ -3,9 +3,12 @@
 //! A statement does not see what another part of it removes: a row that was deleted and made anew, under another key and with
 //! a value that is unique besides, would be refused. So removals are statements of their own, in the same transaction.
 
-use vitrina_shared::store::tables::{TargetColumn, UniqueIndex};
+use vitrina_shared::{
+    sql::quote,
+    store::tables::{TargetColumn, UniqueIndex},
+};
 
-use super::pushdown::{Page, quote};
+use super::pushdown::Page;
 
 impl Page<'_> {
     /// Removes rows that are gone.

@@ -1,10 +1,9 @@
 //! What a full run asks besides its pages: whether there can be stale rows at all, and up to where everything was settled
 //! when it began.
 
-use super::{
-    confined::literal,
-    pushdown::{Page, quote},
-};
+use vitrina_shared::sql::{literal, literals, quote};
+
+use super::pushdown::Page;
 
 impl Page<'_> {
     /// Whether as many rows as were read means as many keys in the target: a key that came twice has failed the run
@@ -22,16 +21,15 @@ impl Page<'_> {
 
     /// Counts the target's rows; -1 where a collation of its key takes different values for one.
     pub fn count(&self) -> String {
-        let key: Vec<_> = self.key.iter().map(|name| literal(name)).collect();
         format!(
             "select case when exists (
                         select from pg_catalog.pg_attribute a
                         join pg_catalog.pg_collation c on c.oid = a.attcollation
-                        where a.attrelid = 'analytics.{table}'::regclass and a.attname in ({key}) and not c.collisdeterministic
+                        where a.attrelid = {table}::regclass and a.attname in ({key}) and not c.collisdeterministic
                     ) then -1 else (select count(*) from analytics.{name}) end, 0::bigint, null::text[], false",
-            table = quote(self.table).replace('\'', "''"),
+            table = literal(&format!("analytics.{}", quote(self.table))),
             name = quote(self.table),
-            key = key.join(", "),
+            key = literals(self.key.iter().map(String::as_str)),
         )
     }
 

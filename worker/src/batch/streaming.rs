@@ -1,11 +1,13 @@
 //! The SQL of a page whose rows pass through the worker: one statement reads them, another writes what arrived.
 
-use vitrina_shared::domain::{Position, SourceColumn, index_options::is_json};
+use vitrina_shared::{
+    domain::{Position, SourceColumn},
+    sql::{self, literal, quote},
+};
 
 use super::{
-    comparison::without_length,
-    confined::{document, literal, of_any_length},
-    pushdown::{Page, TOTAL, quote},
+    confined::document,
+    pushdown::{Page, TOTAL},
 };
 
 /// Bytes of a key's value that are kept of a row that is too long itself.
@@ -104,47 +106,31 @@ impl RowForm {
     }
 }
 
-/// Whether JSON would change a value: arrays lose their bounds, what an extension makes JSON of is not read back, and no domain
-/// is over a type that has no binary form.
 fn as_text(column: &SourceColumn) -> bool {
-    let plain = column.plain_type();
-    plain.ends_with("[]")
-        || matches!(plain, "record" | "int2vector" | "oidvector" | "aclitem" | "gtsvector")
-        || is_json(plain) && !matches!(plain, "json" | "jsonb")
+    !column.value_type().survives_json()
 }
 
 /// Values that [`read_back`] has read, of the columns' own types.
 pub fn arrived(columns: &[&SourceColumn]) -> String {
     let value = |column: &&SourceColumn| {
         let name = quote(&column.name);
-        if as_text(column) {
-            format!("arrived.{name}::{}", of_any_length(&column.type_name))
-        } else {
-            format!("arrived.{name}")
-        }
+        if as_text(column) { format!("arrived.{name}::{}", column.cast_type()) } else { format!("arrived.{name}") }
     };
     columns.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a row of [`RowForm::ReadBack`], as the relation `arrived`; fails where a type is another one than was judged.
-pub fn read_back(columns: &[&SourceColumn], doc: &str) -> String {
-    let typed = |column: &&SourceColumn| {
-        let type_name = if as_text(column) { "text".to_owned() } else { of_any_length(&column.type_name) };
-        format!("{} {type_name}", quote(&column.name))
+pub fn read_back<'a>(columns: &[&'a SourceColumn], doc: &str) -> String {
+    let typed = |column: &&'a SourceColumn| {
+        (column.name.as_str(), if as_text(column) { "text".to_owned() } else { column.cast_type() })
     };
-    let types: Vec<_> = columns.iter().map(typed).collect();
-    format!("json_to_record({}) as arrived ({})", document(columns, doc), types.join(", "))
+    format!("json_to_record({}) as arrived ({})", document(columns, doc), sql::record(columns.iter().map(typed)))
 }
 
 /// A value of an index's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.
 /// Types of which that cannot be made are refused as such a key.
 pub fn key_text(value: &str, column: Option<&SourceColumn>) -> String {
-    match column.map(|column| without_length(column.plain_type())).as_deref() {
-        Some("numeric") => format!("trim_scale({value})::text"),
-        Some("real") => format!("({value} + '0'::real)::text"),
-        Some("double precision") => format!("({value} + '0'::double precision)::text"),
-        Some(_) | None => format!("{value}::text"),
-    }
+    column.map_or_else(|| format!("{value}::text"), |column| sql::text_of_equals(value, &column.value_type()))
 }
 
 /// The value of a key as JSON; its beginning where it is long itself.
@@ -192,7 +178,7 @@ pub struct PageEnd {
 impl PageEnd {
     /// A statement like [`Page::statement`], whose rows are written by `write`, an expression that counts them.
     pub fn statement(&self, write: &str) -> String {
-        let last = self.last.as_ref().map_or("null".to_owned(), array);
+        let last = self.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
         let more = self.more.map_or("null".to_owned(), |more| more.to_string());
         format!("select {}::bigint, ({write})::bigint, {last}::text[], {more}::boolean", self.rows_read)
     }
@@ -210,9 +196,4 @@ impl Merge {
         let some = literal(&format!("with written as ({}) select count(*) from written", self.some));
         end.statement(&format!("etl_page.write_rows({some}, 1, {places}, {most})"))
     }
-}
-
-fn array(position: &Position) -> String {
-    let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
-    format!("array[{}]", position.0.iter().map(value).collect::<Vec<_>>().join(", "))
 }

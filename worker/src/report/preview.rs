@@ -7,18 +7,17 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 use sqlx::PgConnection;
-use vitrina_shared::domain::{
-    Report,
-    report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
-    transform,
+use vitrina_shared::{
+    domain::{
+        ColumnType, Report,
+        report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
+        transform,
+    },
+    sql::{quote, record},
 };
 
 use super::{encode, subject::Subject};
-use crate::{
-    batch::{of_any_length, quote, transformed},
-    environment::Environment,
-    error::BatchError,
-};
+use crate::{batch::transformed, environment::Environment, error::BatchError};
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
 const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
@@ -59,7 +58,7 @@ struct Shown {
 fn columns(subject: &Subject) -> Vec<Shown> {
     let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
     let shown = subject.reader.arriving.iter().filter_map(|column| {
-        let arrives_as = of_any_length(&column.type_name);
+        let arrives_as = column.cast_type();
         let written_as = match own(&column.name) {
             Some(own) => own.type_name.clone(),
             None if subject.columns.is_empty() => column.type_name.clone(),
@@ -115,7 +114,7 @@ fn pass_through(subject: &Subject, rows: Vec<Option<String>>, preview: &mut Prev
 
 /// What the target's types make of the rows, `$5`. Casts to them execute like a query: they can only read.
 async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Result<Vec<String>, BatchError> {
-    let types: Vec<_> = columns.iter().map(|column| format!("{} {}", quote(&column.name), column.arrives_as)).collect();
+    let types = record(columns.iter().map(|column| (column.name.as_str(), column.arrives_as.clone())));
     let values: Vec<_> = columns.iter().map(value).collect();
     let query = format!(
         "select row_to_json(written.*)::text
@@ -125,7 +124,6 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
          ) as written
          order by d.place",
         values = values.join(", "),
-        types = types.join(", "),
     );
     Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(rows).bind(0_i64).bind(false).fetch_all(tx).await?)
 }
@@ -133,7 +131,7 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
 /// Written explicitly, a cast to text of some length would cut what a run refuses.
 fn value(column: &Shown) -> String {
     let name = quote(&column.name);
-    if ["character", "bit"].iter().any(|cut| column.written_as.starts_with(cut)) {
+    if ColumnType::of(&column.written_as).is_cut_by_casts() {
         return format!("arrived.{name}");
     }
     format!("arrived.{name}::{} as {name}", column.written_as)

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
     guard::ParameterTypes,
+    sql::quote,
     store::{
         installation, pipelines,
         tables::{self, TargetColumn, UniqueIndex},
@@ -13,7 +14,7 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{self, quote},
+    batch,
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,

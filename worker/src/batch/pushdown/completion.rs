@@ -1,8 +1,8 @@
 //! The SQL after the last page of a full run.
 
-use vitrina_shared::store::swaps::Gathering;
+use vitrina_shared::{sql::quote, store::swaps::Gathering};
 
-use super::{Page, quote};
+use super::Page;
 
 /// How a full run makes the target equal to the query's result, after its last page.
 #[derive(Debug)]

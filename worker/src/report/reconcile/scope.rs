@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Checkpoint, Mode, PipelineId, clock_key},
+    sql::quote,
     store::{
         horizon, runs,
         state::{self, State},
@@ -22,7 +23,6 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::quote,
     error::BatchError,
     report::{subject::Subject, unfinished},
 };

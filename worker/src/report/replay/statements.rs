@@ -2,11 +2,11 @@
 
 use vitrina_shared::{
     domain::TargetName,
-    store::{tables::TargetColumn, value_types::Identity},
+    sql::{self, literal, quote},
 };
 
 use crate::{
-    batch::{RowForm, arrived, differ, literal, of_any_length, quote, read_back},
+    batch::{RowForm, arrived, read_back},
     report::subject::Subject,
 };
 
@@ -22,9 +22,7 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
         .iter()
         .filter_map(|name| subject.reader.columns.iter().find(|column| &column.name == name))
         .enumerate()
-        .map(|(place, column)| {
-            format!("(w -> 1 ->> {})::{} as k{place}", literal(&column.name), of_any_length(&column.type_name))
-        })
+        .map(|(place, column)| format!("(w -> 1 ->> {})::{} as k{place}", literal(&column.name), column.cast_type()))
         .collect();
     let same: Vec<_> = subject
         .key
@@ -59,28 +57,13 @@ pub fn upsert(subject: &Subject, table: &str) -> String {
     let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
     let pairs: Vec<_> =
         subject.reader.arriving.iter().filter_map(|column| Some((column, own(&column.name)?))).collect();
-    let names: Vec<_> = pairs.iter().map(|(column, _)| quote(&column.name)).collect();
     let columns: Vec<_> = pairs.iter().map(|(column, _)| *column).collect();
-    let changes = |own: &&TargetColumn| own.identity != Identity::Equality || !subject.key.contains(&own.name);
-    let changing: Vec<_> = pairs.iter().map(|(_, own)| *own).filter(changes).collect();
-    let action = if changing.is_empty() {
-        "nothing".to_owned()
-    } else {
-        let assign: Vec<_> = changing.iter().map(|own| format!("{0} = excluded.{0}", quote(&own.name))).collect();
-        format!("update set {} where {}", assign.join(", "), differ(&changing))
-    };
+    let names = columns.iter().map(|column| column.name.as_str());
+    let changing = pairs.iter().map(|(_, own)| *own).filter(|own| own.can_change(&subject.key));
+    let changing: Vec<_> = changing.map(|own| (own.name.as_str(), own.identity)).collect();
+    let rows = format!("select {} from {}", arrived(&columns), read_back(&columns, "($5)[3]::json"));
     format!(
-        "with written as (
-                 insert into analytics.{table} as target ({names})
-                 select {values} from {read_back}
-                 on conflict ({key}) do {action}
-                 returning 1
-             )
-             select 0::bigint, count(*), null::text[], false from written",
-        table = quote(table),
-        names = names.join(", "),
-        values = arrived(&columns),
-        read_back = read_back(&columns, "($5)[3]::json"),
-        key = subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
+        "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
+        upsert = sql::upsert(table, names, &subject.key, &changing, &rows),
     )
 }

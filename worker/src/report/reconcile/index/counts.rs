@@ -1,23 +1,16 @@
 //! How many rows and documents there are, and the least and greatest values of one column.
 
-use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
+use vitrina_shared::{
+    domain::{
+        SourceColumn,
+        column_type::{Extremes, Field},
+    },
+    sql::quote,
+    store::compared::Totals,
+};
 
 use super::{Comparison, SNAPSHOT};
-use crate::{batch::quote, elasticsearch::same_value, error::BatchError};
-
-/// Types whose order is the same in an index. Values of others are not told.
-const ORDERED: &[&str] = &[
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "real",
-    "double precision",
-    "date",
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "uuid",
-];
+use crate::{elasticsearch::same_value, error::BatchError};
 
 const COUNT: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
     as counted (source_rows bigint, in_flight bigint, least text, greatest text)";
@@ -65,6 +58,11 @@ impl Comparison<'_> {
         self.subject.reader.columns.iter().find(|column| &column.name == name)
     }
 
+    /// The same, where an index has its values in the same order. Values of others are not told.
+    fn ordered_control(&self) -> Option<&SourceColumn> {
+        self.control().filter(|column| column.own_type().is_ordered_in_index())
+    }
+
     /// Counts both sides.
     pub async fn count(&self, is_there: bool) -> Result<Counted, BatchError> {
         let mut counted = self.count_source(false).await?;
@@ -72,8 +70,8 @@ impl Comparison<'_> {
             return Ok(counted);
         }
         counted.target_rows = self.index.count(&self.name).await?.cast_signed();
-        if let Some(column) = self.control().filter(|column| is_ordered(&column.type_name)) {
-            let is_time = column.type_name.starts_with("timestamp");
+        if let Some(column) = self.ordered_control() {
+            let is_time = column.own_type().field() == Field::Timestamp;
             for (place, order) in ["asc", "desc"].into_iter().enumerate() {
                 counted.target[place] = self.index.extreme(&column.name, is_time, order).await?;
             }
@@ -93,9 +91,11 @@ impl Comparison<'_> {
         let mut session = self.sessions().acquire().await?;
         let mut tx = session.begin_named(SNAPSHOT).await?;
         let scope = self.scope(&mut tx).await?;
-        let control = match self.control().filter(|column| is_ordered(&column.type_name)) {
-            // It has no `min` of its own, and its text has the same order.
-            Some(column) if column.type_name == "uuid" => format!("source.{}::text collate \"C\"", quote(&column.name)),
+        let control = match self.ordered_control() {
+            // Its text has the same order.
+            Some(column) if column.own_type().extremes() == Extremes::AsArray => {
+                format!("source.{}::text collate \"C\"", quote(&column.name))
+            }
             Some(column) => format!("source.{}", quote(&column.name)),
             None => "null::text".to_owned(),
         };
@@ -117,9 +117,4 @@ impl Comparison<'_> {
 /// What queries get as `$5`: the scope, where those that compare marts have it.
 pub fn parameters(scope: &super::Scope) -> Vec<Option<String>> {
     [None, None].into_iter().chain(scope.parameters()).collect()
-}
-
-fn is_ordered(type_name: &str) -> bool {
-    let name = type_name.split('(').next().unwrap_or_default();
-    ORDERED.contains(&name) || ORDERED.contains(&type_name)
 }

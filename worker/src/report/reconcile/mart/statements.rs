@@ -8,14 +8,12 @@
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    store::{tables::TargetColumn, value_types::Identity},
+    sql::{self, literal, quote},
+    store::tables::TargetColumn,
 };
 
 use super::sides::Sides;
-use crate::{
-    batch::{literal, quote},
-    report::reconcile::scope::Scope,
-};
+use crate::report::reconcile::scope::Scope;
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;
@@ -228,18 +226,14 @@ impl Sides<'_> {
         let unique =
             |name: &String| self.subject.unique.iter().any(|index| !index.deferred && index.columns.contains(name));
         let compared = self.compared();
-        let passed_on = compared.iter().enumerate().filter(|(_, (_, own))| self.changes(own) && unique(&own.name));
+        let passed_on =
+            compared.iter().enumerate().filter(|(_, (_, own))| own.can_change(&self.subject.key) && unique(&own.name));
         let (old, new): (Vec<_>, Vec<_>) = passed_on
             .map(|(n, (_, own))| (format!("target.{}", quote(&own.name)), format!("found.v{n}::{}", own.type_name)))
             .unzip();
         (self.subject.can_rewrite && !old.is_empty()).then(|| {
             format!("found.kind = 'different' and record_image_ne(row({}), row({}))", old.join(", "), new.join(", "))
         })
-    }
-
-    /// Whether a column of a row that is there can change.
-    fn changes(&self, own: &TargetColumn) -> bool {
-        own.identity != Identity::Equality || !self.subject.key.contains(&own.name)
     }
 
     /// `gone`: removes the rows of `target` that were found and fulfil a condition.
@@ -265,24 +259,12 @@ impl Sides<'_> {
     /// `written`: writes what is missing or different.
     fn write(&self) -> String {
         let compared = self.compared();
-        let assign: Vec<_> = compared
-            .iter()
-            .filter(|(_, own)| self.changes(own))
-            .map(|(_, own)| format!("{0} = excluded.{0}", quote(&own.name)))
-            .collect();
-        let action = if assign.is_empty() { "nothing".to_owned() } else { format!("update set {}", assign.join(", ")) };
-        format!(
-            "written as (
-                 insert into analytics.{table} ({names})
-                 select {places} from found where kind in ('missing', 'different')
-                 on conflict ({key}) do {action}
-                 returning 1
-             )",
-            table = quote(self.table),
-            names = compared.iter().map(|(_, own)| quote(&own.name)).collect::<Vec<_>>().join(", "),
-            places = (0..compared.len()).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "),
-            key = self.subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
-        )
+        let changing = compared.iter().map(|(_, own)| *own).filter(|own| own.can_change(&self.subject.key));
+        let changing: Vec<_> = changing.map(|own| (own.name.as_str(), own.identity)).collect();
+        let places: Vec<_> = (0..compared.len()).map(|n| format!("v{n}")).collect();
+        let rows = format!("select {} from found where kind in ('missing', 'different')", places.join(", "));
+        let names = compared.iter().map(|(_, own)| own.name.as_str());
+        format!("written as ({})", sql::upsert(self.table, names, &self.subject.key, &changing, &rows))
     }
 
     /// `found`: the rows that are looked at, with their `kind` where they differ, and `more` of the source's columns.
