@@ -1,10 +1,10 @@
 //! Runs and their jobs, written with the transition that wants them.
 
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
 use super::{Cause, Ending, LifecycleError, apply, log_change, status_change};
 use crate::{
-    domain::{Checkpoint, Command, Mode, PipelineDraft, PipelineId, Position, Run, RunId, Trigger},
+    domain::{Checkpoint, Command, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger},
     jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, trace_context},
     store::{
         pipelines::Seen,
@@ -39,8 +39,8 @@ impl<'a> Fresh<'a> {
     }
 }
 
-/// The unfinished run of the pipeline, or a new one; in either case every open range of it has a live job. Without a reason the
-/// status stays. Nothing if the pipeline is not as it was seen.
+/// The unfinished run of the pipeline, whose row must be locked then, or a new one; in either case every open range of it has a
+/// live job. Without a reason the status stays. Nothing if the pipeline is not as it was seen.
 pub(super) async fn ensure_run(
     connection: &mut PgConnection,
     seen: &Seen,
@@ -49,14 +49,11 @@ pub(super) async fn ensure_run(
     cause: Cause<'_>,
 ) -> Result<Option<Run>, LifecycleError> {
     let Some(run) = seen.run else { return new_run(connection, seen, fresh, reason, cause).await };
-    let mut tx = connection.begin().await?;
-    if apply(&mut tx, seen, Command::RequestRun, reason, cause, Ending::default()).await?.is_none() {
-        return Ok(None);
+    if reason.is_some() || run.status == RunStatus::Paused {
+        apply(connection, seen, Command::RequestRun, reason, cause, Ending::default()).await?;
     }
-    ensure_jobs(&mut tx, seen.pipeline.id, run.id).await?;
-    let run = runs::find(&mut tx, run.id).await?;
-    tx.commit().await?;
-    Ok(run)
+    ensure_jobs(connection, seen.pipeline.id, run.id).await?;
+    Ok(runs::find(connection, run.id).await?)
 }
 
 /// Queues a new run with its first batch. Nothing if the pipeline is not as it was seen.

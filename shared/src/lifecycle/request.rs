@@ -115,8 +115,9 @@ async fn try_request(
 ) -> Result<RequestedRun, LifecycleError> {
     if wanted.idempotency_key.is_none() {
         let seen = read(connection, pipeline).await?;
-        // Where the status stays, the row says nothing about what happens to the run meanwhile.
-        if seen.pipeline.status.decide(Command::RequestRun) != Decision::Stay
+        // A run that is there takes several statements. Where the status stays, the row says nothing about runs.
+        if seen.run.is_none()
+            && seen.pipeline.status.decide(Command::RequestRun) != Decision::Stay
             && let Some(requested) = request(connection, &seen, wanted, cause).await?
         {
             return Ok(requested);
