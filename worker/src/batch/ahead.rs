@@ -10,17 +10,13 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use vitrina_shared::domain::transform::Transform;
 
-use super::{
-    reader::{self, Handling, PageQuery, Remains},
-    reading,
-    streaming::PageEnd,
-};
+use super::reader::{self, Handling, Remains};
 use crate::{
     error::BatchError,
-    session::Sessions,
     sink::elasticsearch::{IndexSink, PageWritten},
+    source::{PageEnd, PageQuery, Reading, WorkHandle},
+    step::{Sequence, StepContext},
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -44,14 +40,16 @@ impl Ahead {
 /// What the pages of a run are written with.
 #[derive(Debug, Clone)]
 pub struct Pages {
-    /// Where they are read.
-    pub reading: Sessions,
+    /// The work that they belong to.
+    pub work: WorkHandle,
+    /// What reads them.
+    pub reading: Arc<dyn Reading>,
     /// Where they go.
     pub sink: Arc<IndexSink>,
     /// What changes their rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// How large a row may be.
-    pub max_row_bytes: u32,
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    pub context: StepContext,
     /// How many rows of a page may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u64>,
 }
@@ -85,12 +83,14 @@ impl Pages {
         all_sent: oneshot::Sender<PageEnd>,
     ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
-        let items = reading::begin(&self.reading, query.clone());
+        let page = self.reading.page(self.work.clone(), query);
+        let walk = self.reading.walk();
         let allowed = self.rejects_allowed.unwrap_or(0);
-        let mut writing = self.sink.begin_page(query.page_size, allowed, its_turn, number)?;
-        let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
-        let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
-        writing.take(reader::rows(items, handling, &mut remains)).await?;
+        let mut writing = self.sink.begin_page(walk.page_size, allowed, its_turn, number)?;
+        let Self { steps, context, rejects_allowed, .. } = &self;
+        let (max_row_bytes, rejects_allowed) = (walk.max_row_bytes, *rejects_allowed);
+        let handling = Handling { steps, context, waiting: None, max_row_bytes, rejects_allowed };
+        writing.take(reader::rows(page, handling, &mut remains)).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.
         let _ = all_sent.send(end.clone());

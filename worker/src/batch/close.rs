@@ -12,15 +12,12 @@ use vitrina_shared::{
     store::{self, horizon, pages, pipelines, runs, state, swaps},
 };
 
-use super::{
-    advice,
-    chain::observe_phase,
-    plan::Plan,
-    pushdown::{Completion, Page},
-};
+use super::{advice, series::observe_phase};
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit, while_rows_are_kept},
+    plan::Plan,
+    pushdown::{Completion, Page},
     session::Session,
     sink::elasticsearch::IndexSink,
 };
@@ -49,7 +46,7 @@ pub(super) async fn close(
     if dropped == 0
         && let Some(sum) = end_at_once(&mut connection, job, plan).await?
     {
-        observe_phase(plan, "close", begun.elapsed());
+        observe_phase(&plan.pipeline, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
         advice::summarize(&mut connection, job, plan, sum).await;
         return Ok(Step::Finished);
@@ -60,19 +57,19 @@ pub(super) async fn close(
     let removed = removed + dropped;
     // A transaction may publish its start a moment after it took it: one that is open now and began before the run's bound
     // was not seen when the bound was taken, and is read again.
-    let late = if walked && plan.settles_by().is_by_clock() {
+    let late = if walked && plan.walk().settles_by.is_by_clock() {
         horizon::late_starters(&mut tx, job.batch.run_id).await?
     } else {
         Vec::new()
     };
-    let leaves = plan.leaves.as_ref().filter(|_| walked);
+    let leaves = plan.walk().starts_over && walked;
     // From here on others wait: the pipeline's row first, then the run's, as everywhere.
     if removed > 0 {
         lifecycle::forget_others(&mut tx, job.batch.pipeline_id, &plan.target, job.cause()).await?;
-    } else if leaves.is_some() && plan.index().is_some_and(IndexSink::rebuilds) {
+    } else if leaves && plan.index().is_some_and(IndexSink::rebuilds) {
         // The index that was replaced may have had other documents, and as many; checkpoints of others are of that index.
         pipelines::note_removal(&mut tx, job.batch.pipeline_id, &plan.target).await?;
-    } else if !late.is_empty() || leaves.is_some() || written > 0 {
+    } else if !late.is_empty() || leaves || written > 0 {
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
     if !late.is_empty() {
@@ -84,18 +81,19 @@ pub(super) async fn close(
     if removed > 0 {
         runs::add_removed(&mut tx, job.batch.run_id, removed).await?;
     }
-    if let Some(leaves) = leaves {
-        state::leave(&mut tx, job.batch.run_id, leaves.last_settled.is_none(), &leaves.walks_by).await?;
+    if leaves {
+        let walk = plan.walk();
+        state::leave(&mut tx, job.batch.run_id, !walk.leaves_settled(), &walk.versions_walk_by()).await?;
     }
     let step = execution::conclude(&mut tx, job, walked).await?;
     if step == Step::Dropped {
         return Ok(step);
     }
-    if plan.completion.is_some() || plan.leaves.is_some() {
+    if plan.completion.is_some() || plan.walk().starts_over {
         store::wait_for_disk(&mut tx).await?;
     }
     tx.commit().await.map_err(at_commit)?;
-    observe_phase(plan, "close", begun.elapsed());
+    observe_phase(&plan.pipeline, "close", begun.elapsed());
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {
@@ -111,7 +109,7 @@ async fn end_at_once(
     job: &HeldJob,
     plan: &Plan,
 ) -> Result<Option<runs::Sum>, BatchError> {
-    if plan.completion.is_some() || plan.leaves.is_some() {
+    if plan.completion.is_some() || plan.walk().starts_over {
         return Ok(None);
     }
     Ok(execution::finish(connection, job, &plan.pipeline).await?)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, Position, transform::Transform},
+    domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
     store::{
         dead_letters::{self, Origin},
@@ -18,45 +18,22 @@ use vitrina_shared::{
 
 use super::{
     ahead::{Ahead, Pages},
-    reader::{self, Handling, PageQuery, Remains},
-    streaming::{Merge, PageEnd},
+    reader::{self, Handling, Remains},
 };
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
+    plan::{Sink, Stream},
+    pushdown::{Merge, statement_of},
     sink::{
         Rejected,
         elasticsearch::{IndexSink, PageWritten, overtaken},
         postgres,
     },
+    source::{PageEnd, PageQuery},
+    step::StepContext,
 };
-
-/// How a run's rows are streamed.
-#[derive(Debug)]
-pub struct Stream {
-    /// The statement that reads a page.
-    pub read: String,
-    /// How large a row may be. Of a larger one the server sends the key and the size.
-    pub max_row_bytes: u32,
-    /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// The key columns of the target.
-    pub key: Vec<String>,
-    /// How many rows of the run may be put aside; none where the first one ends it.
-    pub rejects_allowed: Option<u32>,
-    /// Where the rows go.
-    pub sink: Sink,
-}
-
-/// Where streamed rows go.
-#[derive(Debug)]
-pub enum Sink {
-    /// A mart.
-    Postgres(Merge),
-    /// An index.
-    Index(Arc<IndexSink>),
-}
 
 /// What a streamed batch did.
 #[derive(Debug)]
@@ -83,7 +60,8 @@ pub(super) async fn execute(
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
-    let batch = Batch { stream, call, page, allowed, origin };
+    let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
+    let batch = Batch { stream, call, page, allowed, origin, context };
     match &stream.sink {
         Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
         Sink::Index(index) => {
@@ -105,6 +83,7 @@ struct Batch<'a> {
     page: NextPage,
     allowed: Option<u64>,
     origin: Origin<'a>,
+    context: StepContext,
 }
 
 impl Batch<'_> {
@@ -117,18 +96,13 @@ impl Batch<'_> {
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
-        let mut reading = env.sessions(&env.reading, self.call.run.0).acquire().await?;
-        reading.may_not_end();
-        let mut snapshot = reading.begin_named("begin read only").await?;
-        let query = self.query(self.page.after.clone());
+        let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
-            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
-            let rows = rows.inspect(|_| waiting.heard());
+            let page = page.inspect(|_| waiting.heard());
+            let rows = reader::rows(page, self.handling(waiting), &mut remains);
             postgres::put_down(&mut tx, rows).await?
         };
-        snapshot.rollback().await?;
-        reading.has_ended();
         let end = remains.whole()?;
         let statement = match self.allowed {
             None => merge.all(&end),
@@ -155,10 +129,11 @@ impl Batch<'_> {
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
-            reading: env.sessions(&env.reading, self.call.run.0),
+            work: env.in_hand.handle(self.call.run.0),
+            reading: self.stream.reading.clone(),
             sink: index.clone(),
-            transforms: self.stream.transforms.clone(),
-            max_row_bytes: self.stream.max_row_bytes,
+            steps: self.stream.steps.clone(),
+            context: self.context.clone(),
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -176,14 +151,14 @@ impl Batch<'_> {
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
+        let outcome = self.commit(&mut tx, &statement_of(&end, &changes.to_string())).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the index refused rows of one page, each within the bound.
+    /// Steps and the index refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -195,24 +170,22 @@ impl Batch<'_> {
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {
-        PageQuery {
-            statement: self.stream.read.clone(),
-            page_size: self.call.page_size,
-            by_time: self.call.by_time,
-            after,
-            upper: self.page.upper.clone(),
-        }
+        PageQuery { after, upper: self.page.upper.clone() }
     }
 
-    /// The page after this one, where this worker goes on with it at once.
+    /// The page after this one, where this worker goes on with it at once and it may be read ahead. One that is not used is
+    /// read again, and its steps executed again.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        let goes_on = self.call.next_job.is_none() && end.more == Some(true);
+        (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    fn handling(&self) -> Handling<'_> {
+    fn handling<'a>(&'a self, waiting: &'a Waiting) -> Handling<'a> {
         Handling {
-            transforms: &self.stream.transforms,
-            max_row_bytes: self.stream.max_row_bytes,
+            steps: &self.stream.steps,
+            context: &self.context,
+            waiting: Some(waiting),
+            max_row_bytes: self.stream.reading.walk().max_row_bytes,
             rejects_allowed: self.allowed,
         }
     }

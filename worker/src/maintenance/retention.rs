@@ -9,7 +9,7 @@ use vitrina_shared::{
     store::{queue, reports, runs, swaps},
 };
 
-use crate::batch::SWAP_PREFIX;
+use crate::plan::SWAP_PREFIX;
 
 /// How long finished jobs stay, for whoever wants to look at them.
 const KEEP_JOBS: Duration = Duration::from_secs(3600);

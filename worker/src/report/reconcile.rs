@@ -31,11 +31,24 @@ pub async fn make(
     depth: Depth,
     repair: Repair,
 ) -> Result<(), BatchError> {
-    let subject = Subject::look(env, report.pipeline_id).await?;
+    let subject = Subject::look(env, job, report).await?;
+    refuse_steps(&subject, depth, repair)?;
     match subject.target.clone() {
         TargetName::Mart(table) => mart::Comparison::of(report, subject, table, depth).make(env, job, repair).await,
-        TargetName::Index(name) => index::Comparison::of(env, report, subject, name, depth)?.make(job, repair).await,
+        TargetName::Index(name) => {
+            index::Comparison::of(env, report, subject, name, (depth, repair))?.make(job, repair).await
+        }
     }
+}
+
+/// Keys are compared as the query returns them, and rows as the plan's steps make them.
+fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), BatchError> {
+    if let Some(step) = subject.steps.dropping() {
+        return Err(BatchError::fatal(format!(
+            "`{step}` drops rows of the query, and only a run knows which: run the pipeline instead, which leaves exactly the others"
+        )));
+    }
+    if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
 }
 
 /// A repair may remove as many rows as a run may, and of those targets that a full run may write.

@@ -16,7 +16,6 @@ use vitrina_shared::{
     domain::{
         Report, TargetName,
         report::{MAX_REPLAYED, Replay, ReplayOutcome, ReplayedLetter},
-        transform,
     },
     reports::{self, HeldReport},
     store::{
@@ -27,16 +26,13 @@ use vitrina_shared::{
 };
 
 use super::{encode, subject::Subject, unfinished};
-use crate::{
-    batch::{too_long, transformed},
-    environment::Environment,
-    error::BatchError,
-};
+use crate::{environment::Environment, error::BatchError, source::too_long, step::Fate as StepFate};
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, report.pipeline_id).await?;
+    let subject = Subject::look(env, job, report).await?;
+    subject.refuse_impure("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
@@ -72,7 +68,7 @@ struct Current {
     read: Option<String>,
     /// Its bytes.
     bytes: i64,
-    /// As it is to be written, after all transforms.
+    /// As it is to be written, after all steps.
     #[serde(default)]
     doc: String,
 }
@@ -105,23 +101,24 @@ impl Replaying<'_> {
         Ok(replay)
     }
 
-    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate.
+    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate, nor has one
+    /// that a step drops.
     async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Fate>, BatchError> {
-        let transforms = transform::configured(&self.subject.draft().tasks);
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
         let mut fates = BTreeMap::new();
+        let (short, long): (Vec<_>, Vec<_>) =
+            self.current(tx, letters).await?.into_iter().partition(|row| row.read.is_some());
+        fates.extend(long.iter().map(|row| (row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)))));
+        let docs = short.iter().filter_map(|row| row.read.clone()).collect();
         let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
-        for row in self.current(tx, letters).await? {
-            let Some(whole) = row.read.clone() else {
-                fates.insert(row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)));
-                continue;
-            };
-            match transformed(&whole, &transforms) {
-                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| whole.clone()), ..row }),
-                Err(refusal) => drop(fates.insert(row.letter, Err(refusal))),
+        for (mut row, fate) in short.into_iter().zip(self.subject.take_through_steps(docs).await?) {
+            read.extend(row.read.take().map(|whole| (row.letter, whole)));
+            match fate {
+                StepFate::Passed(doc) => rows.push(Current { doc, ..row }),
+                StepFate::Rejected { reason, .. } => drop(fates.insert(row.letter, Err(reason))),
+                StepFate::Dropped => {}
             }
-            read.insert(row.letter, whole);
         }
         let written = match &self.subject.target {
             TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,

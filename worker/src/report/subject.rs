@@ -3,8 +3,9 @@
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{IndexOptions, Mode, Pipeline, PipelineDraft, PipelineId, SourceColumn, TargetName, transform},
+    domain::{IndexOptions, Mode, Pipeline, PipelineDraft, Report, SourceColumn, TargetName},
     guard::ParameterTypes,
+    reports::HeldReport,
     sql::quote,
     store::{
         installation, pipelines,
@@ -14,10 +15,12 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch,
     elasticsearch::{DIGEST, Index, MAX_ID_BYTES},
     environment::Environment,
     error::BatchError,
+    session::LONGEST_STATEMENT,
+    source::home,
+    step::{Fate, Sequence, StepContext},
 };
 
 /// A pipeline with its reader and its target.
@@ -37,6 +40,10 @@ pub struct Subject {
     pub unique: Vec<UniqueIndex>,
     /// Whether a row of that table can be removed and written anew without a loss.
     pub can_rewrite: bool,
+    /// What changes rows on their way.
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    context: StepContext,
     /// What was decided about the target.
     options: serde_json::Value,
     /// Which installation this is.
@@ -45,11 +52,21 @@ pub struct Subject {
 
 impl Subject {
     /// Looks at the pipeline, its source and its target as they are now.
-    pub async fn look(env: &Environment, id: PipelineId) -> Result<Self, BatchError> {
-        let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
+    pub async fn look(env: &Environment, job: &HeldReport, report: &Report) -> Result<Self, BatchError> {
+        let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &report.pipeline_id.into()).await?;
         let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
         let draft = &pipeline.draft;
-        let review = validation::review(&env.reports, &env.describing, draft, &env.schemas).await?;
+        let source = env.sources.of(draft);
+        if !source.is_home() {
+            let (name, kind) = (&draft.name, source.kind());
+            return Err(BatchError::fatal(format!(
+                "pipeline `{name}` reads from `{kind}`: reports read the home database"
+            )));
+        }
+        // The description may take seconds: meanwhile others need the connection.
+        let described = source.describe(draft).await?;
+        let review =
+            validation::judge(&mut *env.reports.acquire().await?, draft, described, env.steps.transforms()).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
             return Err(BatchError::fatal(list.join("; ")));
@@ -71,7 +88,9 @@ impl Subject {
         let installation = installation::id(&mut connection).await?;
         drop(connection);
         let (key, options) = (entry.key, entry.options);
-        Ok(Self { pipeline, reader, target, key, columns, unique, can_rewrite, options, installation })
+        let steps = env.steps.sequence(&draft.tasks, &key)?;
+        let context = env.step_context(report.pipeline_id, report.id.0, &job.job.correlation_id);
+        Ok(Self { pipeline, reader, target, key, columns, unique, can_rewrite, steps, context, options, installation })
     }
 
     /// What the client decided.
@@ -96,13 +115,26 @@ impl Subject {
 
     /// Whether a column arrives at the target as the query returns it.
     pub fn is_untouched(&self, column: &str) -> bool {
-        let transforms = transform::configured(&self.draft().tasks);
-        !transforms.iter().any(|transform| transform.touches().contains(&column))
+        !self.steps.touches(column)
+    }
+
+    /// Refuses a report that executes steps where one of them is not pure. `what` begins the sentence.
+    pub fn refuse_impure(&self, what: &str) -> Result<(), BatchError> {
+        let refusal = |step| {
+            format!("{what} executes the plan's steps once more, and `{step}` is not pure: run the pipeline instead")
+        };
+        self.steps.impure().map_or(Ok(()), |step| Err(BatchError::fatal(refusal(step))))
+    }
+
+    /// What becomes of rows, each a JSON object as the query returns it.
+    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<Fate>, BatchError> {
+        let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
+        Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
     }
 
     /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
-        !self.reader.query.placeholders().is_empty()
+        self.reader.pages_itself()
     }
 
     /// The index of that name as the target's options have it. Nothing is asked or sent.
@@ -143,7 +175,7 @@ impl Subject {
             match self.target {
                 TargetName::Mart(_) => format!("{value}::text"),
                 TargetName::Index(_) => {
-                    batch::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
+                    home::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
                 }
             }
         };
@@ -172,8 +204,8 @@ impl Subject {
     /// What the query returns, as a relation of a statement that compares or writes.
     pub fn read(&self) -> String {
         let columns = &self.reader.columns;
-        let named = format!("select {} from ({}\n) as source", batch::names(columns), self.query());
-        batch::read(&named, columns, true)
+        let named = format!("select {} from ({}\n) as source", home::names(columns), self.query());
+        home::read(&named, columns, true)
     }
 
     /// The query, with `$1` to `$4` for its placeholders. It is for `etl_page.read` alone.

@@ -17,7 +17,6 @@ use vitrina_shared::{
     domain::{
         Report,
         report::{Depth, Difference, Reconciliation, Repair, Verdict},
-        transform::{self, Transform},
     },
     reports::{self, HeldReport},
     store::{self, compared::Totals},
@@ -53,7 +52,8 @@ pub struct Comparison<'a> {
     depth: Depth,
     /// The fields that are compared: those of the documents as they are written now.
     fields: Vec<String>,
-    transforms: Vec<Box<dyn Transform>>,
+    /// Whether documents are made, and not only ids.
+    makes_documents: bool,
 }
 
 impl<'a> Comparison<'a> {
@@ -63,12 +63,12 @@ impl<'a> Comparison<'a> {
         report: &'a Report,
         subject: Subject,
         name: String,
-        depth: Depth,
+        (depth, repair): (Depth, Repair),
     ) -> Result<Self, BatchError> {
         let index = subject.index(env, &name)?;
         let fields = subject.reader.arriving.iter().map(|column| column.name.clone()).collect();
-        let transforms = transform::configured(&subject.draft().tasks);
-        Ok(Self { env, report, subject, index, name, depth, fields, transforms })
+        let makes_documents = depth == Depth::Rows || repair != Repair::Nothing;
+        Ok(Self { env, report, subject, index, name, depth, fields, makes_documents })
     }
 
     /// Compares, repairs if that is wanted, and ends the report.

@@ -6,8 +6,9 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{RowForm, arrived, read_back},
+    pushdown::{arrived, read_back},
     report::subject::Subject,
+    source::RowForm,
 };
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:

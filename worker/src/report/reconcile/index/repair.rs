@@ -17,11 +17,11 @@ use super::{
     look::Looked,
 };
 use crate::{
-    batch::transformed,
     elasticsearch::{Action, BulkWriter, Document, version},
     error::BatchError,
     report::{emptied, unfinished},
     sink::elasticsearch::{action, overtaken, overtaken_by},
+    step::Fate,
 };
 
 /// Rows that are looked at and written together.
@@ -108,22 +108,23 @@ impl Comparison<'_> {
         Ok(Repaired { written: written.changes().cast_signed(), removed: removed.deleted.cast_signed() })
     }
 
-    /// The document to be written; none where a transform refuses the row. It is the source's row of now, so it takes the
+    /// The document to be written; none where a step refuses the row. It is the source's row of now, so it takes the
     /// place of what is there.
     fn document(&self, looked: Looked, number: i64) -> Option<Document> {
-        let Some(body) = looked.candidate.doc else {
-            let max_row_bytes = self.env.max_row_bytes;
-            tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
-            return None;
-        };
-        let body = match transformed(&body, &self.transforms) {
-            Ok(changed) => changed.unwrap_or(body),
-            Err(error) => {
-                tracing::warn!(error, "a transform refuses a row, which still differs");
-                return None;
+        match looked.fate {
+            Some(Fate::Passed(body)) => {
+                return Some(Document { id: looked.candidate.id, version: Some(version(number)), body });
             }
-        };
-        Some(Document { id: looked.candidate.id, version: Some(version(number)), body })
+            Some(Fate::Rejected { reason, .. }) => {
+                tracing::warn!(error = reason, "a step refuses a row, which still differs");
+            }
+            Some(Fate::Dropped) => {}
+            None => {
+                let max_row_bytes = self.env.max_row_bytes;
+                tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
+            }
+        }
+        None
     }
 }
 

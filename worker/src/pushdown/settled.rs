@@ -1,13 +1,12 @@
-//! What a full run asks besides its pages: whether there can be stale rows at all, and up to where everything was settled
-//! when it began.
+//! Whether there can be stale rows at all after a full run.
 
 use vitrina_shared::sql::{literal, literals, quote};
 
-use super::pushdown::Page;
+use super::Page;
 
 impl Page<'_> {
     /// Whether as many rows as were read means as many keys in the target: a key that came twice has failed the run
-    /// ([`Page::fail_on_repeated_key`]), and no two keys become one on their way into the target's column.
+    /// ([`PageSql::fail_on_repeated_key`](crate::source::home::PageSql::fail_on_repeated_key)), and no two keys become one on their way into the target's column.
     pub fn returns_each_key_once(&self) -> bool {
         let kept = |name: &String| {
             let own = self.columns.iter().find(|own| &own.name == name);
@@ -36,23 +35,5 @@ impl Page<'_> {
     /// Counts the target's rows, for what a share of them is.
     pub fn count_rows(table: &str) -> String {
         format!("select count(*), 0::bigint, null::text[], false from analytics.{}", quote(table))
-    }
-
-    /// Reads the last row below the bound, as a list of its key and id: the checkpoint of an incremental run that has read
-    /// everything up to there.
-    pub fn last_settled(&self) -> String {
-        let names = self.walk_names("source");
-        let texts: Vec<_> = names.iter().map(|name| format!("{name}::text")).collect();
-        let known: Vec<_> = names.iter().map(|name| format!("{name} is not null")).collect();
-        let newest: Vec<_> = names.iter().map(|name| format!("{name} desc")).collect();
-        format!(
-            "select array[{texts}] from ({query}\n) as source
-            where {known} and {bound} order by {newest} limit 1",
-            texts = texts.join(", "),
-            query = self.query(),
-            known = known.join(" and "),
-            bound = self.below_bound(),
-            newest = newest.join(", "),
-        )
     }
 }

@@ -40,8 +40,8 @@ impl Page<'_> {
     /// The keys of all rows that the query returns now.
     fn keys(&self) -> String {
         let column = |name: &String| self.reader.columns.iter().find(|column| &column.name == name);
-        let query = format!("select {} from ({}\n) as source", self.key_names(), self.query());
-        self.read_confined(&query, self.key.iter().filter_map(column))
+        let query = format!("select {} from ({}\n) as source", self.key_names(), self.source.query());
+        self.source.read_confined(&query, self.key.iter().filter_map(column))
     }
 
     fn sweep(&self) -> Completion {

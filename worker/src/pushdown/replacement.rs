@@ -8,7 +8,7 @@ use vitrina_shared::{
     store::tables::{TargetColumn, UniqueIndex},
 };
 
-use super::pushdown::Page;
+use super::Page;
 
 impl Page<'_> {
     /// Removes rows that are gone.
