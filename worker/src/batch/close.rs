@@ -112,7 +112,7 @@ async fn end_at_once(
     if plan.completion.is_some() || plan.walk().starts_over {
         return Ok(None);
     }
-    Ok(execution::finish_at_once(connection, job, &plan.pipeline).await?)
+    Ok(execution::finish(connection, job, &plan.pipeline).await?)
 }
 
 /// An index that was built takes the place of the old one, before the run's end is written: it is harmless to repeat. Returns
