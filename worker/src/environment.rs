@@ -1,7 +1,7 @@
 //! What jobs reach the world through.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -13,6 +13,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{PipelineDraft, PipelineId, RunId},
     guard::{self, Describing, GuardError, SourceSchemas},
+    store::catalog::Catalog,
 };
 
 use crate::{
@@ -30,7 +31,8 @@ use crate::{
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
 
-/// How long what was found out about source and target holds. What changes meanwhile fails the batch instead.
+/// How long what was found out about source and target holds. What changes in their tables is seen sooner
+/// (`store::catalog`).
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 /// The connections that jobs have.
@@ -112,7 +114,8 @@ pub struct Environment {
     pub clock: Arc<DatabaseClock>,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
-    working: Mutex<HashSet<String>>,
+    /// How many tasks work on a job: one that gave it back may still wait for the database while another has taken it.
+    working: Mutex<HashMap<String, usize>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
     reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
     beat_at: Mutex<Instant>,
@@ -197,6 +200,16 @@ impl Environment {
         unpoisoned(&self.plans).remove(&run);
     }
 
+    /// The catalog that the plan of a run was made from, or else what was found out last about its pipeline.
+    pub fn catalog(&self, run: RunId, pipeline: PipelineId) -> Option<Arc<Catalog>> {
+        if let Some(plan) = self.plan(run) {
+            return Some(plan.catalog.clone());
+        }
+        let (reviews, own) = (unpoisoned(&self.reviews), pipeline.to_string());
+        let of_pipeline = reviews.iter().filter(|(inputs, _)| inputs.starts_with(&own));
+        of_pipeline.max_by_key(|(_, (found_at, _))| *found_at).map(|(_, (_, reviewed))| reviewed.catalog.clone())
+    }
+
     /// What was found out about the same inputs of the same pipeline a moment ago.
     pub fn review(&self, pipeline: PipelineId, inputs: &PipelineDraft) -> Option<Arc<Reviewed>> {
         let reviews = unpoisoned(&self.reviews);
@@ -218,19 +231,23 @@ impl Environment {
         unpoisoned(&self.reviews).clear();
     }
 
-    /// Notes that a job is being worked on.
+    /// Notes that a task works on a job.
     pub fn take_up(&self, job: &str) {
-        unpoisoned(&self.working).insert(job.to_owned());
+        *unpoisoned(&self.working).entry(job.to_owned()).or_default() += 1;
     }
 
-    /// Notes that a job is not being worked on any more.
+    /// Notes that a task does not work on a job any more.
     pub fn put_down(&self, job: &str) {
-        unpoisoned(&self.working).remove(job);
+        let mut working = unpoisoned(&self.working);
+        if let Some(tasks) = working.get_mut(job) {
+            *tasks -= 1;
+        }
+        working.retain(|_, tasks| *tasks > 0);
     }
 
     /// The jobs that are being worked on.
     pub fn working(&self) -> Vec<String> {
-        unpoisoned(&self.working).iter().cloned().collect()
+        unpoisoned(&self.working).keys().cloned().collect()
     }
 
     /// Looks for jobs after `delay`, when one that was put back is due.

@@ -8,7 +8,9 @@ use vitrina_shared::{
     domain::{
         ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, NullKeys, PipelineDraft, RunId, transform::Registry,
     },
+    sql::quote,
     store::{
+        catalog::{self, Catalog},
         installation,
         tables::{TargetColumn, UniqueIndex},
     },
@@ -32,6 +34,8 @@ pub const SWAP_PREFIX: &str = "swap_";
 pub struct Plan {
     /// The pipeline's name, for metrics and logs.
     pub pipeline: String,
+    /// What it was made from. It is of use only while that is the same.
+    pub catalog: Arc<Catalog>,
     /// How it reads its source.
     pub reading: Arc<dyn Reading>,
     /// How its rows get to the target.
@@ -85,6 +89,8 @@ pub enum Sink {
 /// What was found out about a run's inputs, its source and its target.
 #[derive(Debug)]
 pub struct Reviewed {
+    /// The catalog of source and target as they were.
+    pub catalog: Arc<Catalog>,
     source: Arc<dyn Source>,
     reader: Arc<Reader>,
     key: Vec<String>,
@@ -159,7 +165,13 @@ impl Reviewed {
                 Destination::Index { name, options, installation }
             }
         };
-        Ok(Self { source: source.clone(), reader: Arc::new(reader), key: entry.key, destination })
+        let mart = match &destination {
+            Destination::Mart(mart) => Some(format!("analytics.{}", quote(&mart.table))),
+            Destination::Index { .. } => None,
+        };
+        let relations = reader.relations.iter().cloned().chain(mart).collect();
+        let catalog = Arc::new(catalog::read(connection, relations).await?);
+        Ok(Self { catalog, source: source.clone(), reader: Arc::new(reader), key: entry.key, destination })
     }
 }
 
@@ -194,7 +206,7 @@ impl Plan {
         max_row_bytes: u32,
         steps: &StepRegistry,
     ) -> Result<Self, BatchError> {
-        let Reviewed { source, reader, key, destination } = reviewed;
+        let Reviewed { catalog, source, reader, key, destination } = reviewed;
         let steps = steps.sequence(&inputs.tasks, key)?;
         let mut walk = walk(mode, inputs, reviewed, max_row_bytes);
         let (reading, route, completion) = match destination {
@@ -224,6 +236,7 @@ impl Plan {
         };
         Ok(Self {
             pipeline: inputs.name.clone(),
+            catalog: catalog.clone(),
             reading,
             route,
             completion,

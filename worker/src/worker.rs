@@ -21,7 +21,11 @@ use vitrina_shared::{
 use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
-    maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
+    maintenance::{
+        self, MISSED_HEARTBEATS,
+        rescue::{self, RecoveryError},
+        statements,
+    },
     queue::{self, QueueOptions, Wake},
     source::{Source, Sources},
     step::StepRegistry,
@@ -270,7 +274,7 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
 async fn hand_over(control: &PgPool, name: &str) {
     let handed = async {
         rescue::give_back(control, name).await?;
-        store::queue::sign_off(&mut *control.acquire().await?, name).await
+        Ok::<_, RecoveryError>(store::queue::sign_off(&mut *control.acquire().await?, name).await?)
     };
     if let Err(error) = handed.await {
         tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");

@@ -199,6 +199,17 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
     Ok(mart.0)
 }
 
+/// Whether rows of `analytics.<table>` can be removed and written anew without a loss, asked again where the transaction holds a
+/// lock on the table: no foreign key and no column comes to it before the end.
+pub async fn can_rewrite_rows(
+    tx: &mut PgConnection,
+    table: &str,
+    key: &[String],
+    written: &[&str],
+) -> sqlx::Result<bool> {
+    Ok(look(tx, table, key).await?.can_rewrite_rows(written))
+}
+
 /// Whether there is a table `analytics.<table>`.
 pub async fn exists(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
     Ok(!look(connection, table, &[]).await?.columns.is_empty())

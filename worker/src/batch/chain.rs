@@ -58,12 +58,14 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     drop(waiting);
     let mut ahead = Ahead::default();
     loop {
+        if env.stop.is_cancelled() {
+            return Ok(Step::GoesOn);
+        }
         let waiting = waits.begin();
         if begun.elapsed() >= STREAK && !somebody_waits(&mut connection).await {
             begun = Instant::now();
         }
-        let keeps = begun.elapsed() < STREAK && !env.stop.is_cancelled();
-        let next_job = (!keeps).then(jobs::new_id);
+        let next_job = (begun.elapsed() >= STREAK).then(jobs::new_id);
         let call = BatchCall {
             run: job.batch.run_id,
             range: job.batch.range,
@@ -82,9 +84,8 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         connection.has_ended();
         let Streamed { outcome, rejected } = streamed?;
         record(&plan, job, &outcome, rejected, start.elapsed());
-        if outcome.goes_on {
-            job.go_on(job.batch.batch + 1, outcome.last.clone());
-        }
+        // What fails from here on is no attempt at a batch that was committed.
+        job.go_on(job.batch.batch + 1, outcome.last.clone());
         if announced.elapsed() > ANNOUNCE_EVERY {
             announced = Instant::now();
             let _waiting = waits.begin();

@@ -9,7 +9,7 @@ use vitrina_shared::{
         self,
         execution::{self, HeldJob, Step},
     },
-    store::{self, horizon, pages, pipelines, runs, state, swaps},
+    store::{self, horizon, pages, pipelines, runs, state, swaps, tables},
 };
 
 use super::{advice, series::observe_phase};
@@ -147,6 +147,11 @@ async fn complete(tx: &mut PgConnection, job: &HeldJob, plan: &Plan) -> Result<C
         }
         Some(Completion::Swap { gathering, delete, make_room, replace }) => {
             let removed = remove(tx, plan, delete).await?;
+            // The removal holds its lock on the mart by now. What the plan was made from may be long ago.
+            let written: Vec<_> = gathering.columns.iter().map(String::as_str).collect();
+            let can_rewrite =
+                make_room.is_some() && tables::can_rewrite_rows(tx, &gathering.mart, &gathering.key, &written).await?;
+            let make_room = make_room.as_ref().filter(|_| can_rewrite);
             if let Some(make_room) = make_room {
                 pages::execute(tx, make_room, &[]).await?;
             }

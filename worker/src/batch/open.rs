@@ -7,6 +7,7 @@ use vitrina_shared::{
     domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
     store::{
+        catalog::Catalog,
         runs::{self, Anew, OpenRun, Start, WalkedColumn},
         swaps,
     },
@@ -42,7 +43,9 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     let waits = env.in_hand.waits(job.batch.run_id.0);
     let waiting = waits.begin();
     let mut session = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    let Some(mut run) = runs::open(&mut session, job.batch.run_id, job.batch.range).await? else {
+    let known = env.catalog(job.batch.run_id, job.batch.pipeline_id);
+    let relations = known.as_ref().map(|catalog| catalog.relations.as_slice());
+    let Some(mut run) = runs::open(&mut session, job.batch.run_id, job.batch.range, relations).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
     // Whoever had the job before may have gone on with it.
@@ -54,10 +57,11 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
         env.forget_reviews();
     }
 
-    let plan = match env.plan(run.id) {
+    let is_same = |catalog: &Catalog| run.catalog.as_ref() == Some(&catalog.fingerprint);
+    let plan = match env.plan(run.id).filter(|plan| is_same(&plan.catalog)) {
         Some(plan) => plan,
         None => {
-            let reviewed = match env.review(run.pipeline_id, inputs) {
+            let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
                 Some(reviewed) => reviewed,
                 None => {
                     let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());

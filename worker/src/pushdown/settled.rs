@@ -18,13 +18,22 @@ impl Page<'_> {
         self.versions.is_empty() && !self.changing().is_empty() && self.key.iter().all(kept)
     }
 
-    /// Counts the target's rows; -1 where a collation of its key takes different values for one.
+    /// Counts the target's rows; -1 where a collation of its key takes different values for one, or where a trigger or a rule
+    /// may have changed what was written.
     pub fn count(&self) -> String {
         format!(
-            "select case when exists (
+            "with own (oid) as (
+                 select {table}::regclass::oid
+                 union select relid from pg_catalog.pg_partition_tree({table}::regclass)
+             )
+             select case when exists (
                         select from pg_catalog.pg_attribute a
                         join pg_catalog.pg_collation c on c.oid = a.attcollation
                         where a.attrelid = {table}::regclass and a.attname in ({key}) and not c.collisdeterministic
+                    ) or exists (
+                        select from own join pg_catalog.pg_trigger t on t.tgrelid = own.oid where not t.tgisinternal
+                    ) or exists (
+                        select from own join pg_catalog.pg_rewrite r on r.ev_class = own.oid
                     ) then -1 else (select count(*) from analytics.{name}) end, 0::bigint, null::text[], false",
             table = literal(&format!("analytics.{}", quote(self.table))),
             name = quote(self.table),

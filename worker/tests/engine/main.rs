@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod bounds;
+mod changed_marts;
 mod control;
 mod errors;
 mod every_type;

@@ -17,12 +17,12 @@ use vitrina_shared::{
         report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
     },
     reports::{self, HeldReport},
-    store::{backends, pages, pipelines},
+    store::{backends, pages, pipelines, tables},
 };
 
 use self::{
     sides::Sides,
-    statements::{Closer, MOST_KEYS},
+    statements::{Closer, MOST_KEYS, RepairStatement},
 };
 use super::{
     SAMPLE, forget_others, note, refuse_removal, refuse_too_many,
@@ -309,6 +309,11 @@ impl<'a> Comparison<'a> {
         ask(tx, &self.sides(scope).unsteady(), scope, Some(&keys)).await
     }
 
+    async fn can_rewrite(&self, tx: &mut PgConnection) -> Result<bool, BatchError> {
+        let written = self.subject.reader.arriving_names();
+        Ok(tables::can_rewrite_rows(tx, &self.table, &self.subject.key, &written).await?)
+    }
+
     /// Repairs what was found, while no run can begin: whoever changes the pipeline's status waits for its row.
     async fn repair(&self, tx: &mut PgConnection, found: &Found, repair: Repair) -> Result<Repaired, BatchError> {
         let nothing = Repaired { written: 0, removed: 0 };
@@ -328,6 +333,14 @@ impl<'a> Comparison<'a> {
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
         let mut repaired = nothing;
         for statement in self.sides(&scope).repair(closer, remove_extra) {
+            let statement = match statement {
+                RepairStatement::Change(statement) => statement,
+                // The statement before it holds its lock on the mart by now.
+                RepairStatement::MakeRoom(statement) => match self.can_rewrite(tx).await? {
+                    true => statement,
+                    false => continue,
+                },
+            };
             let outcome = pages::execute(tx, &statement, &parameters(&scope, Some(&keys))?)
                 .await
                 .map_err(|error| in_the_way(error, remove_extra))?;

@@ -29,6 +29,15 @@ pub enum Closer {
     Keys,
 }
 
+/// A statement of a repair.
+#[derive(Debug)]
+pub enum RepairStatement {
+    /// Removes what is extra, or writes what is missing or different.
+    Change(String),
+    /// Removes rows that are written anew: only where nothing is lost by it.
+    MakeRoom(String),
+}
+
 impl Closer {
     /// Whether every row is looked at: where most buckets differ, choosing among them costs more than it saves.
     pub fn is_everything(&self) -> bool {
@@ -200,7 +209,7 @@ impl Sides<'_> {
     /// returns how many it removed and wrote. Where something besides the key is unique the removal comes first, by itself:
     /// a statement does not see what another part of it removes. So do rows that get another such value, as two may exchange
     /// theirs: they are written anew, where nothing is lost with them.
-    pub fn repair(&self, closer: &Closer, remove_extra: bool) -> Vec<String> {
+    pub fn repair(&self, closer: &Closer, remove_extra: bool) -> Vec<RepairStatement> {
         let (remove, write) = (self.remove("found.kind = 'extra'"), self.write());
         let statement = |values: &str, parts: &[&str], removed: &str, written: &str| {
             let found = self.found(closer, values);
@@ -209,13 +218,14 @@ impl Sides<'_> {
         let (values, none) = (self.written_values(), "0::bigint");
         let (removed, written) = ("select count(*) from gone", "select count(*) from written");
         match (remove_extra, self.subject.unique.is_empty()) {
-            (false, _) => vec![statement(&values, &[&write], none, written)],
-            (true, true) => vec![statement(&values, &[&remove, &write], removed, written)],
+            (false, _) => vec![RepairStatement::Change(statement(&values, &[&write], none, written))],
+            (true, true) => vec![RepairStatement::Change(statement(&values, &[&remove, &write], removed, written))],
             (true, false) => {
                 let make_room = self.passes_on().map(|condition| self.remove(&condition));
                 let make_room = make_room.map(|remove| statement(&values, &[&remove], none, none));
-                let remove = statement("", &[&remove], removed, none);
-                [remove].into_iter().chain(make_room).chain([statement(&values, &[&write], none, written)]).collect()
+                let remove = RepairStatement::Change(statement("", &[&remove], removed, none));
+                let write = RepairStatement::Change(statement(&values, &[&write], none, written));
+                [remove].into_iter().chain(make_room.map(RepairStatement::MakeRoom)).chain([write]).collect()
             }
         }
     }
