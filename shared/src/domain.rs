@@ -5,6 +5,7 @@ pub mod checkpoint;
 pub mod clock_key;
 pub mod error_class;
 mod ids;
+mod index_fit;
 pub mod index_options;
 mod names;
 pub mod pipeline;
@@ -33,7 +34,7 @@ pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger};
 pub use source_column::SourceColumn;
 pub use status::{Command, IllegalTransition, Status};
-pub use target::{Target, TargetName};
+pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task_plan::{Task, TaskPlan};
 
 /// The schemas of Vitrina's own tables and functions.

@@ -6,27 +6,19 @@
 
 mod advice;
 mod ahead;
-mod binding;
 mod chain;
 mod close;
-mod comparison;
-mod confined;
 mod estimate;
 mod open;
 mod plan;
 mod pushdown;
 mod reader;
 mod reading;
-mod replacement;
 mod settled;
 mod start;
 mod stream;
 mod streaming;
 
 pub use chain::execute;
-pub use comparison::{differ, identified, without_length};
-pub use confined::{literal, names, of_any_length, read};
-pub use plan::{Plan, Reviewed, SWAP_PREFIX};
-pub use pushdown::quote;
+pub use plan::{Plan, Reviewed};
 pub use reader::transformed;
-pub use streaming::{RowForm, arrived, bounded_row, key_text, read_back, too_long};

@@ -18,10 +18,10 @@ use vitrina_shared::{
 use crate::{
     batch::{Plan, Reviewed},
     clock::DatabaseClock,
-    elasticsearch::{Client, SinkError},
     in_hand::InHand,
     report_slots::ReportSlots,
     session::Sessions,
+    sink::Sinks,
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -43,8 +43,8 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats, maintenance, and giving back jobs.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
 }
 
 impl Connections {
@@ -83,8 +83,8 @@ pub struct Environment {
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
     /// Room for reports.
     pub report_slots: ReportSlots,
     /// Runs and reports that are being worked on.
@@ -120,14 +120,14 @@ impl Environment {
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reading, describing, reports, control, elasticsearch } = connections;
+        let Connections { batches, reading, describing, reports, control, sinks } = connections;
         Self {
             db: batches,
             reading,
             describing,
             reports,
             control,
-            elasticsearch,
+            sinks,
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
             max_row_bytes,

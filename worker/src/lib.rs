@@ -9,6 +9,7 @@
 
 mod batch;
 mod clock;
+mod confined;
 pub mod elasticsearch;
 mod environment;
 mod error;
@@ -21,7 +22,7 @@ mod report;
 mod report_slots;
 mod service;
 mod session;
-mod sink;
+pub mod sink;
 mod worker;
 
 pub use metrics_server::MetricsServerError;

@@ -23,6 +23,7 @@ use crate::{
     environment::{Connections, Environment},
     maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
     queue::{self, QueueOptions, Wake},
+    sink::{SinkKind, Sinks},
 };
 
 /// How long a page may run (`maintenance::statements::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
@@ -59,6 +60,7 @@ pub struct Worker {
     config: WorkerConfig,
     schemas: SourceSchemas,
     database: DatabaseConfig,
+    sinks: Vec<Arc<dyn SinkKind>>,
     stop: CancellationToken,
 }
 
@@ -71,7 +73,13 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-        Self { schemas, database: database.clone(), config, stop }
+        Self { schemas, database: database.clone(), sinks: Vec::new(), config, stop }
+    }
+
+    /// The same with another kind of sink.
+    pub fn with_sink(mut self, kind: Arc<dyn SinkKind>) -> Self {
+        self.sinks.push(kind);
+        self
     }
 
     /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
@@ -100,7 +108,7 @@ impl Worker {
                 "vitrina-worker-control",
                 &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
             ),
-            elasticsearch: Client::new(&self.config.elasticsearch),
+            sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
         }
     }
 

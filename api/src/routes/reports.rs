@@ -84,9 +84,9 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
 
 /// What is known before a worker looks: the state may change meanwhile, so it looks again.
 fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
-    // Documents are made by the worker, after transforms; rows of a mart are compared where they are.
-    let is_index = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Index(_)));
-    let transformed = pipeline.draft.tasks.len() > 1 && !is_index;
+    // The worker makes the rows of an external target, after transforms; rows of a mart are compared where they are.
+    let is_mart = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Mart(_)));
+    let transformed = pipeline.draft.tasks.len() > 1 && is_mart;
     if transformed && depth == Depth::Rows {
         return Err(ApiError::invalid(
             "depth",

@@ -43,7 +43,7 @@ impl MartTable {
 }
 
 /// A column of a mart's table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
     /// Its name.
     pub name: String,

@@ -1,12 +1,12 @@
-//! Pages on their way into an index, each in a task of its own: one is read, and made into requests, while the last
+//! Pages on their way into an external sink, each in a task of its own: one is read, and made into requests, while the last
 //! requests of the one before are under way.
 //!
 //! Only what was committed moves a checkpoint: a page that was begun ahead and is not the one asked for next is forgotten.
-//! The same key may come in both, with newer values in the second. So a page waits for its turn before it sends anything,
-//! except to an index that is being built: that gets each key once, and nobody sees it.
+//! The same key may come in both, with newer values in the second. So a page waits for its turn before anything of it is visible.
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt, TryStreamExt};
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
@@ -18,9 +18,13 @@ use super::{
     streaming::PageEnd,
 };
 use crate::{
+    elasticsearch::id_of_row,
     error::BatchError,
     session::Sessions,
-    sink::elasticsearch::{IndexSink, PageWritten},
+    sink::{
+        ExternalSink, Row,
+        external::{PageStart, PageWritten, Record},
+    },
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -47,7 +51,7 @@ pub struct Pages {
     /// Where they are read.
     pub reading: Sessions,
     /// Where they go.
-    pub sink: Arc<IndexSink>,
+    pub sink: Arc<dyn ExternalSink>,
     /// What changes their rows.
     pub transforms: Arc<[Box<dyn Transform>]>,
     /// How large a row may be.
@@ -86,19 +90,17 @@ impl Pages {
     ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
         let items = reading::begin(&self.reading, query.clone());
-        let allowed = self.rejects_allowed.unwrap_or(0);
-        let mut writing = self.sink.begin_page(query.page_size, allowed, its_turn, number)?;
-        let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
-        let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
-        writing.take(reader::rows(items, handling, &mut remains)).await?;
+        let Self { transforms, max_row_bytes, rejects_allowed, sink, .. } = self;
+        let start = PageStart { number, size: query.page_size, rejects_allowed, turn: its_turn };
+        let mut writing = sink.begin_page(start)?;
+        let handling = Handling { transforms: &transforms, max_row_bytes, rejects_allowed };
+        let rows = reader::rows(items, handling, &mut remains);
+        let record = |Row { key, doc }| Record { id: id_of_row(&key), doc };
+        writing.take(rows.map_ok(record).boxed()).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.
         let _ = all_sent.send(end.clone());
-        let mut written = writing.finish().await?;
-        written.rejected.splice(0..0, remains.rejected);
-        if rejects_allowed.is_some() {
-            self.sink.keep_refused(&written.rejected).await?;
-        }
+        let written = writing.finish(remains.rejected).await?;
         Ok((end, written))
     }
 }

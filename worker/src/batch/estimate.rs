@@ -85,7 +85,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{batch::Reviewed, elasticsearch::SinkError};
+    use crate::{batch::Reviewed, elasticsearch::SinkError, sink::Sinks};
 
     const TABLES: &str = "
         create schema content;
@@ -122,9 +122,14 @@ mod tests {
             Reviewed::look(&mut db.pool().acquire().await.expect("a connection"), &describing, &inputs, &schemas)
                 .await
                 .expect("a good query");
-        let plan =
-            Plan::make((run, inputs.mode, None), &inputs, &reviewed, &Err(SinkError::fatal("there is none")), 1 << 20)
-                .expect("a plan");
+        let plan = Plan::make(
+            (run, inputs.mode, None),
+            &inputs,
+            &reviewed,
+            &Sinks::new(Err(SinkError::fatal("none"))),
+            1 << 20,
+        )
+        .expect("a plan");
         let batch = BatchJob {
             pipeline_id: PipelineId::generate(),
             run_id: run,

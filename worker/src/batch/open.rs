@@ -10,11 +10,10 @@ use vitrina_shared::{
 };
 
 use super::{
-    binding,
     plan::{Plan, Reviewed},
     start,
 };
-use crate::{environment::Environment, error::BatchError, session::Session};
+use crate::{environment::Environment, error::BatchError, session::Session, sink::Writing};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -60,18 +59,17 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.sinks, env.max_row_bytes)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
     };
+    // What is outside of the database is waited for without its connection being taken for silent.
+    let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
+    let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
-    let binding = match plan.index() {
-        Some(index) => Some(binding::bind(&mut session, index, &run).await?),
-        None => None,
-    };
     let retyped = retyped(&run, &plan)?;
-    let anew = binding.as_ref().filter(|binding| binding.anew).map(|_| Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
@@ -79,9 +77,7 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    if let Some(binding) = binding {
-        start.target_id = Some(binding.target_id);
-    }
+    start.target_id = prepared.target_id;
     start.anew = anew;
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walks_by();

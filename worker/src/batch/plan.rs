@@ -7,34 +7,18 @@ use sqlx::PgConnection;
 use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{
-        ErrorClass, FullStrategy, IndexOptions, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, clock_key,
-        transform,
-    },
+    domain::{ErrorClass, FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, clock_key, transform},
     guard::{Describing, SourceSchemas},
-    store::{
-        horizon::Writers,
-        installation,
-        runs::WalkedColumn,
-        tables::{TargetColumn, UniqueIndex},
-    },
+    store::{horizon::Writers, installation, runs::WalkedColumn},
     validation::{self, FoundTarget, Place, Reader},
 };
 
-use super::{
-    confined::of_any_length,
-    pushdown::{Completion, Page},
-    stream::{Sink, Stream},
-    streaming::RowForm,
-};
+use super::{pushdown::Page, stream::Stream};
 use crate::{
-    elasticsearch::{Client, Index, SinkError},
+    confined::of_any_length,
     error::BatchError,
-    sink::elasticsearch::IndexSink,
+    sink::{Opening, RunOpening, Sink, Sinks},
 };
-
-/// How tables begin in which runs gather their rows.
-pub const SWAP_PREFIX: &str = "swap_";
 
 /// How late rows are kept from being skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,8 +96,10 @@ pub struct Plan {
     pub route: Route,
     /// Rows in a page.
     pub page_size: i64,
-    /// What a full run does after its last page.
-    pub completion: Option<Completion>,
+    /// Where its rows go.
+    pub sink: Arc<dyn Sink>,
+    /// Selects the keys of all rows that the query returns.
+    pub keys: String,
     /// The type of the key that incremental runs walk by.
     pub key_type: String,
     /// What the query may cut off of some keys and not of others.
@@ -122,8 +108,6 @@ pub struct Plan {
     pub leaves: Option<Leaves>,
     /// What is written, for messages.
     pub target: String,
-    /// How many rows of it the run may remove.
-    pub max_removed: Option<MaxRemoved>,
     /// The statement that finds the greatest key, for [`Bound::Writers`].
     pub greatest_key: Option<String>,
     /// What [`Bound::Writers`] waits for, once it was looked up: a run that waits anew for whoever writes would never begin.
@@ -167,17 +151,9 @@ pub enum Route {
 #[derive(Debug)]
 pub struct Reviewed {
     reader: Reader,
-    key: Vec<String>,
-    destination: Destination,
-}
-
-/// Where rows go, as it was found.
-#[derive(Debug)]
-enum Destination {
-    /// A table of `analytics` with its columns.
-    Mart { table: String, columns: Vec<TargetColumn>, unique: Vec<UniqueIndex>, can_rewrite: bool },
-    /// An index; what is there is asked of Elasticsearch when a run begins.
-    Index { name: String, options: IndexOptions, installation: Uuid },
+    target: FoundTarget,
+    /// Which installation this is; looked up for targets outside of its database.
+    installation: Uuid,
 }
 
 impl Reviewed {
@@ -194,26 +170,15 @@ impl Reviewed {
             let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
             return Err(BatchError::Failed { class, message: list.join("; ") });
         };
-        let Some(FoundTarget { entry, place }) = review.target else {
+        let Some(target) = review.target else {
             let (name, _) = inputs.final_target();
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
         };
-        let destination = match place {
-            Place::Mart(name, table) => {
-                let written = reader.arriving_names();
-                let (unique, can_rewrite) = (table.other_unique(&written), table.can_rewrite_rows(&written));
-                Destination::Mart { table: name, columns: table.columns, unique, can_rewrite }
-            }
-            Place::Index(name) => {
-                let options = IndexOptions::parse(&entry.options).map_err(|problems| {
-                    let list: Vec<_> = problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-                    BatchError::fatal(format!("target `es:{name}`: {}", list.join("; ")))
-                })?;
-                let installation = installation::id(connection).await?;
-                Destination::Index { name, options, installation }
-            }
+        let installation = match target.place {
+            Place::Mart(..) => Uuid::nil(),
+            Place::External(..) => installation::id(connection).await?,
         };
-        Ok(Self { reader, key: entry.key, destination })
+        Ok(Self { reader, target, installation })
     }
 }
 
@@ -223,14 +188,6 @@ impl Plan {
         match &self.route {
             Route::Pushdown { page, .. } => page,
             Route::Stream(_) => "",
-        }
-    }
-
-    /// The index that it writes, if it is one.
-    pub fn index(&self) -> Option<&IndexSink> {
-        match &self.route {
-            Route::Stream(Stream { sink: Sink::Index(sink), .. }) => Some(sink),
-            Route::Stream(Stream { sink: Sink::Postgres(_), .. }) | Route::Pushdown { .. } => None,
         }
     }
 
@@ -250,22 +207,12 @@ impl Plan {
         (run, mode, begun): (RunId, Mode, Option<FullStrategy>),
         inputs: &PipelineDraft,
         reviewed: &Reviewed,
-        elasticsearch: &Result<Client, SinkError>,
+        sinks: &Sinks,
         max_row_bytes: u32,
     ) -> Result<Self, BatchError> {
-        let Reviewed { reader, key, destination } = reviewed;
-        let (table, columns, unique, can_rewrite): (&str, &[TargetColumn], &[UniqueIndex], bool) = match destination {
-            Destination::Mart { table, columns, unique, can_rewrite } => (table, columns, unique, *can_rewrite),
-            Destination::Index { .. } => ("", &[], &[], false),
-        };
+        let Reviewed { reader, target, installation } = reviewed;
+        let key = &target.entry.key;
         let pages_itself = !reader.query.placeholders().is_empty();
-        let index = match destination {
-            Destination::Mart { .. } => None,
-            Destination::Index { name, options, installation } => {
-                let index = Index::new(elasticsearch.clone()?, name, options.clone(), *installation);
-                Some(IndexSink::new(index, run, mode, reader.arriving.clone()).repeating_keys(pages_itself))
-            }
-        };
         let columns_of =
             |names: &[String]| -> Vec<WalkColumn> { names.iter().filter_map(|name| find(name, reader)).collect() };
         let versions: Vec<WalkColumn> = match inputs.mode {
@@ -278,23 +225,10 @@ impl Plan {
         let settles_by = bound(inputs.mode, &versions);
         let walks_by_key = mode == Mode::Full && !pages_itself;
         let (walk, bound) = if walks_by_key { (columns_of(key), Bound::None) } else { (versions.clone(), settles_by) };
-        let strategy = begun.unwrap_or_else(|| strategy(inputs, unique));
-        let swaps = walks_by_key && index.is_none() && strategy == FullStrategy::Swap;
-        let gathered_in = swaps.then(|| swap_table(run));
-        let gathered_in = gathered_in.as_deref();
-        let page = Page {
-            inputs,
-            reader,
-            table,
-            key,
-            columns,
-            unique,
-            can_rewrite,
-            walk: &walk,
-            versions: &versions,
-            bound,
-            gathered_in,
-        };
+        let page = Page { inputs, reader, key, sink: None, walk: &walk, versions: &versions, bound };
+        let run = Some(RunOpening { id: run, begun });
+        let sink = sinks.open(&Opening { target, reader, inputs, installation: *installation, mode, run })?;
+        let page = Page { sink: sink.mart(), ..page };
         let incremental = Page { walk: &versions, bound: settles_by, ..page };
         let leaves = (mode == Mode::Full && inputs.mode == Mode::Incremental).then(|| Leaves {
             bound: settles_by,
@@ -307,55 +241,38 @@ impl Plan {
             nulls_first: page.nulls_first(),
             ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            completion: (mode == Mode::Full && index.is_none()).then(|| page.completion()),
             key_type: versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name).to_owned(),
             hidden_cut: versions.first().map_or(TimeDelta::zero(), WalkColumn::hidden_cut),
             leaves,
             target: inputs.final_target().0.to_owned(),
-            max_removed: inputs.options.max_removed,
-            route: route(inputs, &page, index, max_row_bytes),
+            route: route(inputs, &page, &*sink, max_row_bytes),
             page_size: i64::from(inputs.batch_size),
             greatest_key: (settles_by == Bound::Writers).then(|| incremental.greatest_key()),
             settling: OnceCell::new(),
             unreachable: page.unreachable(),
             estimate: page.estimate(),
             page_query: page.rows(),
+            keys: page.keys(),
+            sink: sink.clone(),
             walk,
             bound,
         })
     }
 }
 
-fn route(inputs: &PipelineDraft, page: &Page<'_>, index: Option<IndexSink>, max_row_bytes: u32) -> Route {
+fn route(inputs: &PipelineDraft, page: &Page<'_>, sink: &dyn Sink, max_row_bytes: u32) -> Route {
     let rejects_allowed = inputs.options.rejects_allowed();
-    let stream = |sink, form| Stream {
-        read: page.read(max_row_bytes, form),
+    let stream = || Stream {
+        read: page.read(max_row_bytes, sink.row_form()),
         max_row_bytes,
         transforms: transform::configured(&inputs.tasks).into(),
         key: page.key.to_vec(),
         rejects_allowed,
-        sink,
     };
-    if let Some(index) = index {
-        return Route::Stream(stream(Sink::Index(Arc::new(index)), RowForm::Document));
+    match page.sink.filter(|_| inputs.tasks.len() <= 1) {
+        Some(mart) => Route::Pushdown { page: page.statement(mart), careful: rejects_allowed.is_some().then(stream) },
+        None => Route::Stream(stream()),
     }
-    let stream = || stream(Sink::Postgres(page.merge()), RowForm::ReadBack);
-    if inputs.tasks.len() > 1 {
-        return Route::Stream(stream());
-    }
-    Route::Pushdown { page: page.statement(), careful: rejects_allowed.is_some().then(stream) }
-}
-
-/// The table in which a run gathers its rows.
-pub fn swap_table(run: RunId) -> String {
-    format!("{SWAP_PREFIX}{}", run.0.simple())
-}
-
-/// How a full run begins. Where something besides the key is unique it gathers its rows and replaces the target's at once: a
-/// page that gives such a value to another row would be refused while the old row is still there.
-fn strategy(inputs: &PipelineDraft, unique: &[UniqueIndex]) -> FullStrategy {
-    let swaps = !unique.is_empty() && inputs.options.rejects_allowed().is_none();
-    inputs.options.full_strategy.unwrap_or(if swaps { FullStrategy::Swap } else { FullStrategy::Merge })
 }
 
 fn find(name: &str, reader: &Reader) -> Option<WalkColumn> {

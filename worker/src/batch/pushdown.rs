@@ -5,25 +5,17 @@
 //! after which the page begins, `$3` its bound, `$4` its size, for queries that page by themselves; `$5` where it begins and
 //! `$6` its bound, as text, for those that we page.
 
-mod completion;
-
 use vitrina_shared::{
     domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
-    store::{
-        tables::{TargetColumn, UniqueIndex},
-        value_types::Identity,
-    },
     validation::Reader,
 };
 
-use super::{
-    comparison::{as_stored, differ, has_own_collation},
-    confined,
-    plan::{Bound, WalkColumn},
+use super::plan::{Bound, WalkColumn};
+use crate::{
+    confined::{self, quote},
+    sink::PostgresSink,
 };
-
-pub use completion::Completion;
 
 /// How many rows a page has. They are counted once.
 pub(super) const TOTAL: &str = "total as (select count(*) as rows from page)";
@@ -33,26 +25,21 @@ pub(super) const TOTAL: &str = "total as (select count(*) as rows from page)";
 pub(super) struct Page<'a> {
     pub inputs: &'a PipelineDraft,
     pub reader: &'a Reader,
-    pub table: &'a str,
+    /// The columns of the target's key.
     pub key: &'a [String],
-    pub columns: &'a [TargetColumn],
-    /// What else is unique in the target besides its key.
-    pub unique: &'a [UniqueIndex],
-    /// Whether a row of the target can be removed and written anew without a loss.
-    pub can_rewrite: bool,
+    /// The mart that its rows go to, if they go to one.
+    pub sink: Option<&'a PostgresSink>,
     pub walk: &'a [WalkColumn],
     /// The columns that tell the newest of several rows of one key; none where the query returns each key once.
     pub versions: &'a [WalkColumn],
     pub bound: Bound,
-    /// The table in which the rows are gathered, instead of the target.
-    pub gathered_in: Option<&'a str>,
 }
 
 impl Page<'_> {
-    /// The whole statement.
-    pub fn statement(&self) -> String {
-        // Rows that are gathered count as written when they change the target.
-        let counted = if self.gathered_in.is_some() { "select 0::bigint" } else { "select count(*) from written" };
+    /// The whole statement, which writes to a mart.
+    pub fn statement(&self, sink: &PostgresSink) -> String {
+        // Rows that are gathered count as written when they change the mart.
+        let counted = if sink.gathers() { "select 0::bigint" } else { "select count(*) from written" };
         // Where every row was written, `on conflict` has seen to it that no key came twice.
         let written = match self.fail_on_repeated_key() {
             Some(fail) => {
@@ -67,7 +54,7 @@ impl Page<'_> {
             select total.rows, {written}, ({last}), ({more})
             from total, tally",
             rows = self.read_confined(&self.rows(), self.reader.columns.iter()),
-            write = self.write(),
+            write = sink.insert(&self.newest(&sink.mart.names())),
             last = self.last(),
             more = self.more(),
         )
@@ -77,7 +64,7 @@ impl Page<'_> {
     /// where keys may come twice, or where something else refuses that. `on conflict` alone would not: a row that is as the
     /// target has it already is not written. Rows of one key are never cut apart, so a page shows all of them.
     pub(super) fn fail_on_repeated_key(&self) -> Option<String> {
-        if self.gathered_in.is_some() || !self.versions.is_empty() || self.changing().is_empty() {
+        if !self.versions.is_empty() || self.sink.is_none_or(|sink| sink.gathers() || sink.mart.changing().is_empty()) {
             return None;
         }
         let column = |name: &String| {
@@ -227,48 +214,12 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the page, or puts it aside.
-    fn write(&self) -> String {
-        match self.gathered_in {
-            None => self.upsert(&self.newest(&self.names())),
-            Some(table) => {
-                let names = self.names();
-                format!("insert into etl_swap.{} ({names}) {}", quote(table), self.newest(&names))
-            }
-        }
-    }
-
-    /// The columns that are written: those that arrive, as far as the target has them.
-    pub(super) fn written(&self) -> Vec<&TargetColumn> {
-        let own = |name: &str| self.columns.iter().find(|own| own.name == name);
-        self.reader.arriving.iter().filter_map(|column| own(&column.name)).collect()
-    }
-
-    /// Those of them that can change: all but those of the key whose values are the same where they are equal.
-    pub(super) fn changing(&self) -> Vec<&TargetColumn> {
-        let changes =
-            |column: &&TargetColumn| column.identity != Identity::Equality || !self.key.contains(&column.name);
-        self.written().into_iter().filter(changes).collect()
-    }
-
-    pub(super) fn names(&self) -> String {
-        self.written().iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
-    }
-
-    pub(super) fn key_names(&self) -> String {
-        self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
-    pub(super) fn upsert(&self, rows: &str) -> String {
-        let changing = self.changing();
-        format!(
-            "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
-            table = quote(self.table),
-            columns = self.names(),
-            key = self.key_names(),
-            action = if changing.is_empty() { "nothing".to_owned() } else { update(&changing) },
-        )
+    /// The keys of all rows that the query returns now.
+    pub fn keys(&self) -> String {
+        let column = |name: &String| self.reader.columns.iter().find(|column| &column.name == name);
+        let key: Vec<_> = self.key.iter().map(|name| quote(name)).collect();
+        let query = format!("select {} from ({}\n) as source", key.join(", "), self.query());
+        self.read_confined(&query, self.key.iter().filter_map(column))
     }
 
     /// The page's rows, for an incremental pipeline the newest of each key: a source may have several versions of one.
@@ -276,42 +227,14 @@ impl Page<'_> {
         if self.versions.is_empty() {
             return format!("select {names} from page");
         }
-        let key = self.key.iter().map(|name| self.stored_key("page", name)).collect::<Vec<_>>().join(", ");
+        let value = |name: &String| match self.sink {
+            Some(sink) => sink.mart.stored_key("page", name),
+            None => format!("page.{}", quote(name)),
+        };
+        let key = self.key.iter().map(value).collect::<Vec<_>>().join(", ");
         let newest: Vec<_> =
             self.versions.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
         format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
-    }
-
-    /// The condition of two rows of the target's types having the same key.
-    pub(super) fn same_key(&self, relation: &str) -> String {
-        let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
-        same.join(" and ")
-    }
-
-    /// The same for a row of the source.
-    fn same_stored_key(&self, relation: &str) -> String {
-        let same = |name: &String| {
-            // Compared by their bytes: no key has a collation that takes different texts for equal.
-            let by_bytes = self.read_and_own(name).is_some_and(|(column, own)| has_own_collation(column, own));
-            let collate = if by_bytes { " collate \"C\"" } else { "" };
-            format!("{}{collate} = target.{}", self.stored_key(relation, name), quote(name))
-        };
-        self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
-    }
-
-    /// A column of the key, of a row of the source, as the target has it.
-    fn stored_key(&self, relation: &str, name: &str) -> String {
-        let value = format!("{relation}.{}", quote(name));
-        match self.read_and_own(name) {
-            Some((column, own)) => as_stored(&value, column, own),
-            None => value,
-        }
-    }
-
-    /// A column as the query returns it, and as the target has it.
-    fn read_and_own(&self, name: &str) -> Option<(&SourceColumn, &TargetColumn)> {
-        let column = self.reader.columns.iter().find(|column| column.name == name);
-        column.zip(self.columns.iter().find(|own| own.name == name))
     }
 
     /// Reads the greatest key, as a list of one text. Not by `max`, which not every type has.
@@ -352,14 +275,4 @@ impl Page<'_> {
         }
         format!("select from ({}\n) as source where {} and {}", self.query(), self.after(), self.below_bound())
     }
-}
-
-fn update(columns: &[&TargetColumn]) -> String {
-    let assign: Vec<_> = columns.iter().map(|column| format!("{0} = excluded.{0}", quote(&column.name))).collect();
-    format!("update set {} where {}", assign.join(", "), differ(columns))
-}
-
-/// A name as SQL writes it, whatever it contains.
-pub fn quote(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -7,11 +7,11 @@ use vitrina_shared::domain::{
     transform::{Document, Transform},
 };
 
-use super::streaming::{PageEnd, too_long};
+use super::streaming::PageEnd;
 use crate::{
     elasticsearch::id_of_row,
     error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
-    sink::{Rejected, Row},
+    sink::{Rejected, Row, too_long},
 };
 
 /// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
@@ -109,10 +109,10 @@ pub fn items<'a>(
 
 /// The rows among the items of a page. `remains` is whole when the stream has ended.
 pub fn rows<'a>(
-    items: impl Stream<Item = sqlx::Result<Item>> + 'a,
+    items: impl Stream<Item = sqlx::Result<Item>> + Send + 'a,
     handling: Handling<'a>,
     remains: &'a mut Remains,
-) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
+) -> impl Stream<Item = Result<Row, BatchError>> + Send + 'a {
     items
         .map_err(BatchError::from)
         .map(move |item| item.and_then(|item| receive(item, handling, remains)))

@@ -1,45 +1,8 @@
-//! What a full run asks besides its pages: whether there can be stale rows at all, and up to where everything was settled
-//! when it began.
+//! What a full run asks besides its pages: up to where everything was settled when it began.
 
-use super::{
-    confined::literal,
-    pushdown::{Page, quote},
-};
+use super::pushdown::Page;
 
 impl Page<'_> {
-    /// Whether as many rows as were read means as many keys in the target: a key that came twice has failed the run
-    /// ([`Page::fail_on_repeated_key`]), and no two keys become one on their way into the target's column.
-    pub fn returns_each_key_once(&self) -> bool {
-        let kept = |name: &String| {
-            let own = self.columns.iter().find(|own| &own.name == name);
-            let read = self.reader.columns.iter().find(|column| &column.name == name);
-            own.zip(read).is_some_and(|(own, read)| {
-                own.type_name == read.type_name || read.declared.as_ref() == Some(&own.type_name)
-            })
-        };
-        self.versions.is_empty() && !self.changing().is_empty() && self.key.iter().all(kept)
-    }
-
-    /// Counts the target's rows; -1 where a collation of its key takes different values for one.
-    pub fn count(&self) -> String {
-        let key: Vec<_> = self.key.iter().map(|name| literal(name)).collect();
-        format!(
-            "select case when exists (
-                        select from pg_catalog.pg_attribute a
-                        join pg_catalog.pg_collation c on c.oid = a.attcollation
-                        where a.attrelid = 'analytics.{table}'::regclass and a.attname in ({key}) and not c.collisdeterministic
-                    ) then -1 else (select count(*) from analytics.{name}) end, 0::bigint, null::text[], false",
-            table = quote(self.table).replace('\'', "''"),
-            name = quote(self.table),
-            key = key.join(", "),
-        )
-    }
-
-    /// Counts the target's rows, for what a share of them is.
-    pub fn count_rows(table: &str) -> String {
-        format!("select count(*), 0::bigint, null::text[], false from analytics.{}", quote(table))
-    }
-
     /// Reads the last row below the bound, as a list of its key and id: the checkpoint of an incremental run that has read
     /// everything up to there.
     pub fn last_settled(&self) -> String {

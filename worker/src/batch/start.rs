@@ -11,14 +11,10 @@ use vitrina_shared::{
         horizon::{self, Due, Horizon, Reread},
         pages,
         runs::{Debts, OpenRun, Start},
-        swaps,
     },
 };
 
-use super::{
-    plan::{Bound, Leaves, Plan, Settling},
-    pushdown::Completion,
-};
+use super::plan::{Bound, Leaves, Plan, Settling};
 use crate::{
     clock::{self, DatabaseClock},
     error::BatchError,
@@ -45,10 +41,6 @@ pub(super) async fn find(
     };
     if let Some(leaves) = &plan.leaves {
         from_the_beginning(connection, run.id, leaves, &mut start).await?;
-    }
-    if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
-        swaps::create(connection, gathering).await?;
-        start.target_id = Some(gathering.table.clone());
     }
     if plan.nulls_first {
         start.after = nulls_again(run, start.after);

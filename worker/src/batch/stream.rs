@@ -1,6 +1,6 @@
 //! A batch whose rows pass through the worker: read the page, write it to the sink, then commit what became of it.
 //!
-//! A mart is written in the transaction of the commit, so that all of it happened or none. A sink elsewhere is written
+//! A sink inside is written in the transaction of the commit, so that all of it happened or none. One outside is written
 //! before: a crash in between repeats the batch onto the same keys.
 
 use std::sync::Arc;
@@ -19,17 +19,13 @@ use vitrina_shared::{
 use super::{
     ahead::{Ahead, Pages},
     reader::{self, Handling, PageQuery, Remains},
-    streaming::{Merge, PageEnd},
+    streaming::PageEnd,
 };
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
-    sink::{
-        Rejected,
-        elasticsearch::{IndexSink, PageWritten, overtaken},
-        postgres,
-    },
+    sink::{ExternalSink, InsideSink, PageWrite, Rejected, Sink, Writing, external::PageWritten},
 };
 
 /// How a run's rows are streamed.
@@ -45,17 +41,6 @@ pub struct Stream {
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u32>,
-    /// Where the rows go.
-    pub sink: Sink,
-}
-
-/// Where streamed rows go.
-#[derive(Debug)]
-pub enum Sink {
-    /// A mart.
-    Postgres(Merge),
-    /// An index.
-    Index(Arc<IndexSink>),
 }
 
 /// What a streamed batch did.
@@ -72,24 +57,25 @@ pub struct Streamed {
 pub(super) async fn execute(
     env: &Environment,
     connection: &mut PgConnection,
-    stream: &Stream,
+    (stream, sink): (&Stream, &dyn Sink),
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
     waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
-    let numbered = matches!(stream.sink, Sink::Index(_));
+    let writing = sink.writing();
+    let numbered = matches!(writing, Writing::Before(_));
     let page =
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let batch = Batch { stream, call, page, allowed, origin };
-    match &stream.sink {
-        Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
-        Sink::Index(index) => {
-            // What follows waits for Elasticsearch.
+    match writing {
+        Writing::Inside(sink) => batch.write_inside(env, connection, sink, &waiting).await,
+        Writing::Before(sink) => {
+            // What follows waits for the sink.
             drop(waiting);
-            batch.write_index(env, connection, index, ahead).await
+            batch.write_before(env, connection, sink, ahead).await
         }
     }
 }
@@ -108,11 +94,11 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    async fn write_mart(
+    async fn write_inside(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        merge: &Merge,
+        sink: &dyn InsideSink,
         waiting: &Waiting,
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
@@ -125,19 +111,14 @@ impl Batch<'_> {
             let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
             let rows = rows.inspect(|_| waiting.heard());
-            postgres::put_down(&mut tx, rows).await?
+            sink.stage(&mut tx, rows.boxed()).await?
         };
         snapshot.rollback().await?;
         reading.has_ended();
         let end = remains.whole()?;
-        let statement = match self.allowed {
-            None => merge.all(&end),
-            Some(allowed) => {
-                let most = allowed.saturating_sub(remains.rejected.len() as u64);
-                merge.those_accepted(&end, places, i64::try_from(most).unwrap_or(i64::MAX))
-            }
-        };
-        let outcome = self.commit(&mut tx, &statement).await?;
+        let left = self.allowed.map(|allowed| allowed.saturating_sub(remains.rejected.len() as u64));
+        let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
+        let outcome = self.commit(&mut tx, &end.statement(&write)).await?;
         let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
@@ -145,18 +126,18 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is begun while the last
+    /// Reading and writing overlap: the sink takes rows while the next ones come, and the next page is begun while the last
     /// requests of this one are under way.
-    async fn write_index(
+    async fn write_before(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        index: &Arc<IndexSink>,
+        sink: &Arc<dyn ExternalSink>,
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
             reading: env.sessions(&env.reading, self.call.run.0),
-            sink: index.clone(),
+            sink: sink.clone(),
             transforms: self.stream.transforms.clone(),
             max_row_bytes: self.stream.max_row_bytes,
             rejects_allowed: self.allowed,
@@ -169,21 +150,22 @@ impl Batch<'_> {
             // Numbers are taken two at a time: this one is nobody else's.
             ahead.keep(pages.begin(next, number + 1));
         }
-        let (end, PageWritten { changes, rejected, overtaken_by }) = sent.finish().await?;
-        if let Some(version) = overtaken_by {
-            return Err(overtaken(connection, index.name(), version).await?);
+        let (end, PageWritten { changes, rejected, overtaken }) = sent.finish().await?;
+        if let Some(overtaken) = overtaken {
+            return Err(overtaken.explain(connection, sink.target()).await?);
         }
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
+        let write = PageWrite { with: String::new(), count: changes.to_string() };
+        let outcome = self.commit(&mut tx, &end.statement(&write)).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the index refused rows of one page, each within the bound.
+    /// Transforms and the sink refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {

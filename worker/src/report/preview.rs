@@ -13,11 +13,13 @@ use vitrina_shared::domain::{
     transform,
 };
 
-use super::{encode, subject::Subject};
+use super::{encode, subject};
 use crate::{
-    batch::{of_any_length, quote, transformed},
+    batch::transformed,
+    confined::{of_any_length, quote},
     environment::Environment,
     error::BatchError,
+    sink::{Sink, Subject},
 };
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
@@ -31,8 +33,8 @@ const WIDEST_RESULT: usize = 1024 * 1024;
 /// Makes the preview.
 pub async fn make(env: &Environment, report: &Report, rows: u32) -> Result<Box<RawValue>, BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, report.pipeline_id).await?;
-    let columns = columns(&subject);
+    let (subject, sink) = subject::look(env, report.pipeline_id).await?;
+    let columns = columns(&subject, &*sink);
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
     let _waiting = env.in_hand.waits(report.id.0).begin();
@@ -55,17 +57,11 @@ struct Shown {
     written_as: String,
 }
 
-/// The columns that arrive and that the target has; all of them where the target is an index.
-fn columns(subject: &Subject) -> Vec<Shown> {
-    let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
+/// The columns that arrive and that the target keeps.
+fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
     let shown = subject.reader.arriving.iter().filter_map(|column| {
         let arrives_as = of_any_length(&column.type_name);
-        let written_as = match own(&column.name) {
-            Some(own) => own.type_name.clone(),
-            None if subject.columns.is_empty() => column.type_name.clone(),
-            None => return None,
-        };
-        Some(Shown { name: column.name.clone(), arrives_as, written_as })
+        Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
     });
     shown.collect()
 }

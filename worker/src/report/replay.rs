@@ -4,8 +4,6 @@
 //! the target has by now. No run can begin meanwhile, so nothing newer is overwritten. A letter is closed in the
 //! transaction that wrote its row, or after an index has it, so replaying twice changes nothing.
 
-mod index;
-mod mart;
 mod statements;
 
 use std::{collections::BTreeMap, time::Instant};
@@ -14,7 +12,7 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        Report, TargetName,
+        Report,
         report::{MAX_REPLAYED, Replay, ReplayOutcome, ReplayedLetter},
         transform,
     },
@@ -26,17 +24,18 @@ use vitrina_shared::{
     },
 };
 
-use super::{encode, subject::Subject, unfinished};
+use super::{encode, subject};
 use crate::{
-    batch::{too_long, transformed},
+    batch::transformed,
     environment::Environment,
     error::BatchError,
+    sink::{Fate, Row, Sink, Subject, refuse_unfinished, too_long},
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, report.pipeline_id).await?;
+    let (subject, sink) = subject::look(env, report.pipeline_id).await?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
@@ -45,8 +44,8 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
     if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
         return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
     }
-    unfinished::refuse(&mut tx, report.pipeline_id, report.requested_at).await?;
-    let mut replay = Replaying { env, subject: &subject }.all(&mut tx, ids).await?;
+    refuse_unfinished(&mut tx, report.pipeline_id, report.requested_at).await?;
+    let mut replay = Replaying { env, subject: &subject, sink: &*sink }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;
     if !reports::finish(&mut tx, job, &encode(&replay)?).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
@@ -60,6 +59,7 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
 struct Replaying<'a> {
     env: &'a Environment,
     subject: &'a Subject,
+    sink: &'a dyn Sink,
 }
 
 /// The row of a letter as its source has it now.
@@ -72,13 +72,7 @@ struct Current {
     read: Option<String>,
     /// Its bytes.
     bytes: i64,
-    /// As it is to be written, after all transforms.
-    #[serde(default)]
-    doc: String,
 }
-
-/// What became of a letter: why it was refused again, or the outcome.
-type Fate = Result<ReplayOutcome, String>;
 
 impl Replaying<'_> {
     async fn all(&self, tx: &mut PgConnection, ids: Option<&[i64]>) -> Result<Replay, BatchError> {
@@ -111,23 +105,22 @@ impl Replaying<'_> {
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
         let mut fates = BTreeMap::new();
-        let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
-        for row in self.current(tx, letters).await? {
-            let Some(whole) = row.read.clone() else {
-                fates.insert(row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)));
+        let (mut ids, mut rows, mut read) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for Current { letter, key, read: whole, bytes } in self.current(tx, letters).await? {
+            let Some(whole) = whole else {
+                fates.insert(letter, Err(too_long(bytes, self.env.max_row_bytes)));
                 continue;
             };
             match transformed(&whole, &transforms) {
-                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| whole.clone()), ..row }),
-                Err(refusal) => drop(fates.insert(row.letter, Err(refusal))),
+                Ok(changed) => {
+                    ids.push(letter);
+                    rows.push(Row { key, doc: changed.unwrap_or_else(|| whole.clone()) });
+                }
+                Err(refusal) => drop(fates.insert(letter, Err(refusal))),
             }
-            read.insert(row.letter, whole);
+            read.insert(letter, whole);
         }
-        let written = match &self.subject.target {
-            TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,
-            TargetName::Index(name) => index::write(self.env, self.subject, name, &rows, number, tx).await?,
-        };
-        fates.extend(rows.iter().map(|row| row.letter).zip(written));
+        fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));
         for letter in letters {
             let Some(Err(refusal)) = fates.get(&letter.id) else { continue };
             let row = read.remove(&letter.id).unwrap_or_else(|| letter.key.to_string());

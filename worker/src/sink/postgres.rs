@@ -1,65 +1,212 @@
-//! Puts a page down in a table of the session, by binary COPY, from where one statement writes it to a mart.
+//! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
+//!
+//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion` and
+//! `replacement` make the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
-use futures_util::{Stream, TryStreamExt};
-use sqlx::{PgConnection, postgres::PgCopyIn};
+mod compare;
+mod comparison;
+mod completion;
+mod copy;
+mod mart;
+mod merge;
+mod replacement;
+mod replay;
 
-use super::Row;
-use crate::error::BatchError;
+use std::sync::Arc;
 
-/// What is sent at once. A longer row is sent whole.
-const CHUNK: usize = 64 * 1024;
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use sqlx::{Connection, PgConnection, PgPool};
+use vitrina_shared::{
+    domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
+    store::{runs::OpenRun, swaps, tables},
+    validation::{FoundTarget, Place},
+};
 
-/// Signature, flags and the length of an extension, as binary COPY begins.
-const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// A tuple without a number of fields is the end.
-const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
+use super::{
+    BatchError, Compared, Comparing, Completed, Fate, InsideSink, Opening, PageWrite, Prepared, RemovalLimit, Row,
+    RowForm, Sink, SinkKind, Subject, Writing,
+};
+use crate::session::Session;
+use completion::Completion;
+use merge::Merge;
 
-/// Puts the rows down in `pg_temp.vitrina_page`, numbered from 1. Returns how many there were.
-pub async fn put_down(
-    tx: &mut PgConnection,
-    rows: impl Stream<Item = Result<Row, BatchError>>,
-) -> Result<i64, BatchError> {
-    sqlx::query("select etl.stage_page()").execute(&mut *tx).await?;
-    let mut copy = tx.copy_in_raw("copy pg_temp.vitrina_page (place, doc) from stdin (format binary)").await?;
-    match send(&mut copy, rows).await {
-        Ok(places) => {
-            copy.finish().await?;
-            Ok(places)
-        }
-        Err(error) => {
-            copy.abort("the page could not be read").await?;
-            Err(error)
+pub use comparison::{as_stored, has_own_collation, without_length};
+pub use mart::Mart;
+
+/// How tables begin in which runs gather their rows.
+const SWAP_PREFIX: &str = "swap_";
+
+/// The kind of marts.
+#[derive(Debug)]
+pub struct Marts;
+
+/// A mart as a pipeline writes it.
+#[derive(Debug)]
+pub struct PostgresSink {
+    pub mart: Mart,
+    /// The table in which a run gathers its rows, instead of the mart.
+    gathered_in: Option<String>,
+    merge: Merge,
+    /// What a full run does after its last page.
+    completion: Option<Completion>,
+    limit: RemovalLimit,
+}
+
+impl SinkKind for Marts {
+    fn scheme(&self) -> &'static str {
+        TargetName::MART_SCHEMA
+    }
+
+    fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
+        Ok(Arc::new(PostgresSink::open(opening)?))
+    }
+
+    /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
+    fn give_up<'a>(&'a self, db: &'a PgPool) -> BoxFuture<'a, sqlx::Result<Vec<(String, String)>>> {
+        Box::pin(async move {
+            let mut connection = db.acquire().await?;
+            for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+                if let Err(error) = swaps::remove(&mut connection, &table).await {
+                    tracing::debug!(table, error = %error, "a table could not be removed");
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+}
+
+impl PostgresSink {
+    fn open(opening: &Opening<'_>) -> Result<Self, BatchError> {
+        let (mart, inputs) = (Mart::of(opening)?, opening.inputs);
+        let full = opening.run.filter(|_| opening.mode == Mode::Full);
+        let swaps = |begun: Option<FullStrategy>| begun.unwrap_or_else(|| mart.strategy(inputs)) == FullStrategy::Swap;
+        // A query that pages by itself does not walk by the mart's key.
+        let walks_by_key = opening.reader.query.placeholders().is_empty();
+        let gathered_in = full.filter(|run| walks_by_key && swaps(run.begun)).map(|run| swap_table(run.id));
+        let completion = full.map(|_| match &gathered_in {
+            Some(table) => mart.swap(table),
+            None => mart.sweep(inputs.mode),
+        });
+        let merge = Merge::of(&mart, gathered_in.as_deref());
+        Ok(Self { merge, mart, gathered_in, completion, limit: RemovalLimit::of(inputs) })
+    }
+
+    /// Whether rows are gathered beside the mart, which changes all at once.
+    pub fn gathers(&self) -> bool {
+        self.gathered_in.is_some()
+    }
+
+    /// Writes what a select returns, or gathers it.
+    pub fn insert(&self, rows: &str) -> String {
+        match &self.gathered_in {
+            None => self.mart.upsert(rows),
+            Some(table) => mart::gather(table, &self.mart.names(), rows),
         }
     }
 }
 
-async fn send(
-    copy: &mut PgCopyIn<&mut PgConnection>,
-    rows: impl Stream<Item = Result<Row, BatchError>>,
-) -> Result<i64, BatchError> {
-    let mut rows = std::pin::pin!(rows);
-    let mut chunk = HEADER.to_vec();
-    let mut places = 0;
-    while let Some(row) = rows.try_next().await? {
-        places += 1;
-        append(&mut chunk, places, &row.doc)?;
-        if chunk.len() >= CHUNK {
-            copy.send(chunk.as_slice()).await?;
-            chunk.clear();
-        }
-    }
-    chunk.extend(TRAILER);
-    copy.send(chunk.as_slice()).await?;
-    Ok(places)
+/// The table in which a run gathers its rows.
+fn swap_table(run: RunId) -> String {
+    format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
-/// A tuple of two fields, each behind its length. A `json` travels as its text.
-fn append(chunk: &mut Vec<u8>, place: i64, doc: &str) -> Result<(), BatchError> {
-    let too_long = |_| BatchError::fatal("a row has more than two gigabytes");
-    chunk.extend(2_i16.to_be_bytes());
-    chunk.extend(8_i32.to_be_bytes());
-    chunk.extend(place.to_be_bytes());
-    chunk.extend(i32::try_from(doc.len()).map_err(too_long)?.to_be_bytes());
-    chunk.extend(doc.as_bytes());
+impl Sink for PostgresSink {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn row_form(&self) -> RowForm {
+        RowForm::ReadBack
+    }
+
+    fn column_type(&self, column: &SourceColumn) -> Option<String> {
+        self.mart.columns.iter().find(|own| own.name == column.name).map(|own| own.type_name.clone())
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        run: &'a OpenRun,
+    ) -> BoxFuture<'a, Result<Prepared, BatchError>> {
+        Box::pin(async move {
+            let begins = run.status == RunStatus::Queued && run.started_at.is_none();
+            let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
+                return Ok(Prepared::default());
+            };
+            swaps::create(connection, gathering).await?;
+            Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
+        })
+    }
+
+    fn writing(&self) -> Writing<'_> {
+        Writing::Inside(self)
+    }
+
+    fn compare<'a>(
+        &'a self,
+        of: &'a Comparing<'a>,
+        session: &'a mut Session,
+    ) -> BoxFuture<'a, Result<Compared<'a>, BatchError>> {
+        Box::pin(compare::compare(&self.mart, &self.limit, of, session))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        _subject: &'a Subject,
+        tx: &'a mut PgConnection,
+        rows: &'a [Row],
+        _number: i64,
+    ) -> BoxFuture<'a, Result<Vec<Fate>, BatchError>> {
+        Box::pin(replay::write(&self.mart, tx, rows))
+    }
+
+    fn mart(&self) -> Option<&PostgresSink> {
+        Some(self)
+    }
+}
+
+impl InsideSink for PostgresSink {
+    fn stage<'a>(
+        &'a self,
+        tx: &'a mut PgConnection,
+        rows: BoxStream<'a, Result<Row, BatchError>>,
+    ) -> BoxFuture<'a, Result<i64, BatchError>> {
+        Box::pin(copy::put_down(tx, rows))
+    }
+
+    fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
+        match rejects_allowed {
+            None => self.merge.all(),
+            Some(most) => self.merge.those_accepted(staged, most),
+        }
+    }
+
+    fn completes(&self) -> bool {
+        self.completion.is_some()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        tx: &'a mut PgConnection,
+        run: RunId,
+        keys: &'a str,
+    ) -> BoxFuture<'a, Result<Completed, BatchError>> {
+        Box::pin(async move {
+            match &self.completion {
+                Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
+                None => Ok(Completed::default()),
+            }
+        })
+    }
+}
+
+/// Reads the columns of a mart anew, their types with schemas: users' queries run where no schema but the server's own is
+/// visible. Other targets stay as they were found.
+pub async fn qualify(connection: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
+    let Place::Mart(name, table) = &mut target.place else { return Ok(()) };
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
+    table.columns = tables::look(&mut tx, name, &target.entry.key).await?.columns;
+    tx.rollback().await?;
     Ok(())
 }

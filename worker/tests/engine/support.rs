@@ -106,13 +106,18 @@ impl World {
 
     /// A worker that the caller keeps.
     pub fn worker(&self, settings: &[(&str, &str)]) -> RunningWorker {
+        self.worker_with(settings, |worker| worker)
+    }
+
+    /// The same, with something added to it.
+    pub fn worker_with(&self, settings: &[(&str, &str)], add: impl FnOnce(Worker) -> Worker) -> RunningWorker {
         let url = self.db.url();
         let base =
             [("DATABASE_URL", url.as_str()), ("VITRINA_POLL_SECONDS", "60"), ("VITRINA_HEARTBEAT_SECONDS", "0.5")];
         let (config, database, source): (WorkerConfig, DatabaseConfig, SourceConfig) =
             Env::from_pairs(base.iter().chain(settings).copied()).read().unwrap();
         let stop = CancellationToken::new();
-        let worker = Worker::new(config, &database, &source, stop.clone());
+        let worker = add(Worker::new(config, &database, &source, stop.clone()));
         RunningWorker { stop, task: tokio::spawn(worker.run()) }
     }
 

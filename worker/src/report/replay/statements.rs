@@ -1,22 +1,13 @@
-//! The SQL of a replay: the rows as they are now, and the upsert of one of them.
-
-use vitrina_shared::{
-    domain::TargetName,
-    store::{tables::TargetColumn, value_types::Identity},
-};
+//! The SQL of a replay: the rows as they are now.
 
 use crate::{
-    batch::{RowForm, arrived, differ, literal, of_any_length, quote, read_back},
-    report::subject::Subject,
+    confined::{literal, of_any_length, quote},
+    sink::Subject,
 };
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:
 /// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
 pub fn read_current(subject: &Subject, most: u32) -> String {
-    let form = match subject.target {
-        TargetName::Mart(_) => RowForm::ReadBack,
-        TargetName::Index(_) => RowForm::Document,
-    };
     let wanted: Vec<_> = subject
         .key
         .iter()
@@ -46,41 +37,10 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
              )), '[]')::text]
              from current",
         wanted = wanted.join(", "),
-        doc = form.row("source", &subject.reader.columns),
+        doc = subject.form.row("source", &subject.reader.columns),
         query = subject.query(),
         same = same.join(" and "),
         newest = subject.newest_first(),
         key = subject.key_texts(),
-    )
-}
-
-/// Writes the row of `($5)[3]`, unless the mart has it already.
-pub fn upsert(subject: &Subject, table: &str) -> String {
-    let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
-    let pairs: Vec<_> =
-        subject.reader.arriving.iter().filter_map(|column| Some((column, own(&column.name)?))).collect();
-    let names: Vec<_> = pairs.iter().map(|(column, _)| quote(&column.name)).collect();
-    let columns: Vec<_> = pairs.iter().map(|(column, _)| *column).collect();
-    let changes = |own: &&TargetColumn| own.identity != Identity::Equality || !subject.key.contains(&own.name);
-    let changing: Vec<_> = pairs.iter().map(|(_, own)| *own).filter(changes).collect();
-    let action = if changing.is_empty() {
-        "nothing".to_owned()
-    } else {
-        let assign: Vec<_> = changing.iter().map(|own| format!("{0} = excluded.{0}", quote(&own.name))).collect();
-        format!("update set {} where {}", assign.join(", "), differ(&changing))
-    };
-    format!(
-        "with written as (
-                 insert into analytics.{table} as target ({names})
-                 select {values} from {read_back}
-                 on conflict ({key}) do {action}
-                 returning 1
-             )
-             select 0::bigint, count(*), null::text[], false from written",
-        table = quote(table),
-        names = names.join(", "),
-        values = arrived(&columns),
-        read_back = read_back(&columns, "($5)[3]::json"),
-        key = subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
     )
 }

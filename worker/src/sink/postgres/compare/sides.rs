@@ -7,9 +7,13 @@ use vitrina_shared::{
     store::{tables::TargetColumn, value_types::Identity},
 };
 
+use super::super::{
+    comparison::{identified, without_length},
+    mart::Mart,
+};
 use crate::{
-    batch::{identified, quote, without_length},
-    report::{reconcile::scope::Scope, subject::Subject},
+    confined::quote,
+    sink::{Scope, Subject},
 };
 
 /// Types that have a hash of their own, which costs less than their text.
@@ -67,8 +71,8 @@ const COLLATED: &[&str] = &["text", "character varying", "character"];
 pub struct Sides<'a> {
     /// The pipeline.
     pub subject: &'a Subject,
-    /// The mart's table.
-    pub table: &'a str,
+    /// The mart.
+    pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
     /// Which rows of the source count.
@@ -78,7 +82,7 @@ pub struct Sides<'a> {
 impl Sides<'_> {
     /// The columns that are compared: the query's, as far as the target has them.
     pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
-        let own = |name: &str| self.subject.columns.iter().find(|own| own.name == name);
+        let own = |name: &str| self.mart.columns.iter().find(|own| own.name == name);
         let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
         source.filter_map(|column| Some((column, own(&column.name)?))).collect()
     }
@@ -158,7 +162,7 @@ impl Sides<'_> {
             keys = self.keys(Side::Target),
             hash = self.hash(Side::Target),
             control = self.control_value(Side::Target),
-            table = quote(self.table),
+            table = quote(&self.mart.table),
         )
     }
 

@@ -8,8 +8,6 @@
 
 use vitrina_shared::{domain::SourceColumn, guard::FIRST_ADDED};
 
-use super::pushdown::quote;
-
 /// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
 /// where it begins and `$6` its bound; `by_time` says that its key is a `timestamptz`.
 pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>, by_time: bool) -> String {
@@ -70,6 +68,11 @@ pub fn of_any_length(type_name: &str) -> String {
         "bit" => format!("\"bit\"{array}"),
         _ => type_name.to_owned(),
     }
+}
+
+/// A name as SQL writes it, whatever it contains.
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A text as SQL writes it, with standard strings: a backslash is a backslash.

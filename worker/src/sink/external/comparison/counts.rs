@@ -3,7 +3,7 @@
 use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
 
 use super::{Comparison, SNAPSHOT};
-use crate::{batch::quote, elasticsearch::same_value, error::BatchError};
+use crate::{confined::quote, elasticsearch::same_value, error::BatchError, sink::Scope};
 
 /// Types whose order is the same in an index. Values of others are not told.
 const ORDERED: &[&str] = &[
@@ -60,23 +60,20 @@ impl Counted {
 impl Comparison<'_> {
     /// The column whose least and greatest values are told: what grows with every change, or else the key.
     pub fn control(&self) -> Option<&SourceColumn> {
-        let name = self.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
-        let name = name.or(self.subject.key.first()).filter(|name| self.subject.is_untouched(name))?;
-        self.subject.reader.columns.iter().find(|column| &column.name == name)
+        let name = self.of.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
+        let name = name.or(self.of.subject.key.first()).filter(|name| self.of.subject.is_untouched(name))?;
+        self.of.subject.reader.columns.iter().find(|column| &column.name == name)
     }
 
     /// Counts both sides.
-    pub async fn count(&self, is_there: bool) -> Result<Counted, BatchError> {
+    pub async fn count(&self) -> Result<Counted, BatchError> {
         let mut counted = self.count_source(false).await?;
-        if !is_there {
+        if !self.is_there {
             return Ok(counted);
         }
-        counted.target_rows = self.index.count(&self.name).await?.cast_signed();
+        counted.target_rows = self.sink.count().await?.cast_signed();
         if let Some(column) = self.control().filter(|column| is_ordered(&column.type_name)) {
-            let is_time = column.type_name.starts_with("timestamp");
-            for (place, order) in ["asc", "desc"].into_iter().enumerate() {
-                counted.target[place] = self.index.extreme(&column.name, is_time, order).await?;
-            }
+            counted.target = [self.sink.extreme(column, false).await?, self.sink.extreme(column, true).await?];
         }
         Ok(counted)
     }
@@ -90,22 +87,22 @@ impl Comparison<'_> {
     }
 
     async fn count_source(&self, newest_only: bool) -> Result<Counted, BatchError> {
-        let mut session = self.sessions().acquire().await?;
+        let mut session = self.of.sessions.acquire().await?;
         let mut tx = session.begin_named(SNAPSHOT).await?;
-        let scope = self.scope(&mut tx).await?;
+        let scope = self.of.scope(&mut tx).await?;
         let control = match self.control().filter(|column| is_ordered(&column.type_name)) {
             // It has no `min` of its own, and its text has the same order.
             Some(column) if column.type_name == "uuid" => format!("source.{}::text collate \"C\"", quote(&column.name)),
             Some(column) => format!("source.{}", quote(&column.name)),
             None => "null::text".to_owned(),
         };
-        let (only, order) = self.subject.newest_only(newest_only);
+        let (only, order) = self.of.subject.newest_only(newest_only);
         let query = format!(
             "select count(*) filter (where settled), count(*) filter (where not settled),
                     to_json(min(c) filter (where settled))::text, to_json(max(c) filter (where settled))::text
              from (select {only} {settled} as settled, {control} as c from ({query}\n) as source {order}) as rows",
-            settled = scope.settled(&self.subject),
-            query = self.subject.query(),
+            settled = scope.settled(&self.of.subject),
+            query = self.of.subject.query(),
         );
         let (source_rows, in_flight, least, greatest) =
             sqlx::query_as(COUNT).bind(query).bind(parameters(&scope)).fetch_one(&mut *tx).await?;
@@ -115,7 +112,7 @@ impl Comparison<'_> {
 }
 
 /// What queries get as `$5`: the scope, where those that compare marts have it.
-pub fn parameters(scope: &super::Scope) -> Vec<Option<String>> {
+pub fn parameters(scope: &Scope) -> Vec<Option<String>> {
     [None, None].into_iter().chain(scope.parameters()).collect()
 }
 

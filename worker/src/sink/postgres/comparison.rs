@@ -5,7 +5,7 @@ use vitrina_shared::{
     store::{tables::TargetColumn, value_types::Identity},
 };
 
-use super::pushdown::quote;
+use crate::confined::quote;
 
 /// Types of texts, without their lengths.
 const TEXTS: &[&str] = &["text", "character varying", "character", "bpchar", "name"];

@@ -8,13 +8,13 @@
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    store::{tables::TargetColumn, value_types::Identity},
+    store::tables::TargetColumn,
 };
 
 use super::sides::Sides;
 use crate::{
-    batch::{literal, quote},
-    report::reconcile::scope::Scope,
+    confined::{literal, quote},
+    sink::Scope,
 };
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
@@ -178,7 +178,7 @@ impl Sides<'_> {
             differs = differs.join(" || "),
             target_keys = self.target_keys(),
             target_values = values("target"),
-            table = quote(self.table),
+            table = quote(&self.mart.table),
             same = self.same_key("s", "t"),
         )
     }
@@ -210,7 +210,7 @@ impl Sides<'_> {
         };
         let (values, none) = (self.written_values(), "0::bigint");
         let (removed, written) = ("select count(*) from gone", "select count(*) from written");
-        match (remove_extra, self.subject.unique.is_empty()) {
+        match (remove_extra, self.mart.unique.is_empty()) {
             (false, _) => vec![statement(&values, &[&write], none, written)],
             (true, true) => vec![statement(&values, &[&remove, &write], removed, written)],
             (true, false) => {
@@ -222,24 +222,11 @@ impl Sides<'_> {
         }
     }
 
-    /// The condition of a row of `target` getting another value in a column that is unique, as runs have it; none where no row
-    /// may be removed for that.
+    /// The condition of a row of `target` giving a unique value to another one, as runs have it; none where no row may be
+    /// removed for that.
     fn passes_on(&self) -> Option<String> {
-        let unique =
-            |name: &String| self.subject.unique.iter().any(|index| !index.deferred && index.columns.contains(name));
-        let compared = self.compared();
-        let passed_on = compared.iter().enumerate().filter(|(_, (_, own))| self.changes(own) && unique(&own.name));
-        let (old, new): (Vec<_>, Vec<_>) = passed_on
-            .map(|(n, (_, own))| (format!("target.{}", quote(&own.name)), format!("found.v{n}::{}", own.type_name)))
-            .unzip();
-        (self.subject.can_rewrite && !old.is_empty()).then(|| {
-            format!("found.kind = 'different' and record_image_ne(row({}), row({}))", old.join(", "), new.join(", "))
-        })
-    }
-
-    /// Whether a column of a row that is there can change.
-    fn changes(&self, own: &TargetColumn) -> bool {
-        own.identity != Identity::Equality || !self.subject.key.contains(&own.name)
+        let differs = self.mart.passes_on(|place, own| format!("found.v{place}::{}", own.type_name))?;
+        Some(format!("found.kind = 'different' and {differs}"))
     }
 
     /// `gone`: removes the rows of `target` that were found and fulfil a condition.
@@ -250,7 +237,7 @@ impl Sides<'_> {
             "gone as (
                  delete from analytics.{table} as target using found where {condition} and {same} returning 1
              )",
-            table = quote(self.table),
+            table = quote(&self.mart.table),
             same = same.join(" and "),
         )
     }
@@ -264,25 +251,9 @@ impl Sides<'_> {
 
     /// `written`: writes what is missing or different.
     fn write(&self) -> String {
-        let compared = self.compared();
-        let assign: Vec<_> = compared
-            .iter()
-            .filter(|(_, own)| self.changes(own))
-            .map(|(_, own)| format!("{0} = excluded.{0}", quote(&own.name)))
-            .collect();
-        let action = if assign.is_empty() { "nothing".to_owned() } else { format!("update set {}", assign.join(", ")) };
-        format!(
-            "written as (
-                 insert into analytics.{table} ({names})
-                 select {places} from found where kind in ('missing', 'different')
-                 on conflict ({key}) do {action}
-                 returning 1
-             )",
-            table = quote(self.table),
-            names = compared.iter().map(|(_, own)| quote(&own.name)).collect::<Vec<_>>().join(", "),
-            places = (0..compared.len()).map(|n| format!("v{n}")).collect::<Vec<_>>().join(", "),
-            key = self.subject.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", "),
-        )
+        let places: Vec<_> = (0..self.compared().len()).map(|n| format!("v{n}")).collect();
+        let rows = format!("select {} from found where kind in ('missing', 'different')", places.join(", "));
+        format!("written as ({})", self.mart.upsert(&rows))
     }
 
     /// `found`: the rows that are looked at, with their `kind` where they differ, and `more` of the source's columns.
