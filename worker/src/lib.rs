@@ -3,7 +3,7 @@
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
 //! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `batch::plan` (what
 //! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other),
-//! `batch::stream` and `sink` (rows that pass through the worker); `report` is what
+//! `batch::stream` (rows that pass through the worker); `sink` is the door to where rows go; `report` is what
 //! reports find out; `session` and `in_hand` are how users' queries are executed and let go of; `maintenance` keeps the
 //! tables in order.
 

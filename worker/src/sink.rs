@@ -44,6 +44,11 @@ pub use self::{
 };
 pub use crate::error::BatchError;
 
+/// What a sink does, in time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
+/// What a sink is given, as it comes.
+pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
+
 /// Differences that a comparison shows.
 pub const SAMPLE: usize = 20;
 
@@ -62,7 +67,7 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
 
     /// Removes what runs have built that were given up, and what finished ones have replaced. Workers call it again and again.
     /// Returns the targets of which something could not be removed, each with the reason.
-    fn give_up<'a>(&'a self, _db: &'a PgPool) -> BoxFuture<'a, sqlx::Result<Vec<(String, String)>>> {
+    fn give_up<'a>(&'a self, _db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 }
@@ -106,21 +111,13 @@ pub trait Sink: fmt::Debug + Send + Sync {
     }
 
     /// Makes sure that the run can write. One that goes on must find the target that it began with.
-    fn prepare<'a>(
-        &'a self,
-        connection: &'a mut PgConnection,
-        run: &'a OpenRun,
-    ) -> BoxFuture<'a, Result<Prepared, BatchError>>;
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
 
     /// How pages are written, and what happens after the last one.
     fn writing(&self) -> Writing<'_>;
 
     /// Compares it with its source.
-    fn compare<'a>(
-        &'a self,
-        of: &'a Comparing<'a>,
-        session: &'a mut Session,
-    ) -> BoxFuture<'a, Result<Compared<'a>, BatchError>>;
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>>;
 
     /// Writes rows as their source has them now, with this number, and says what became of each.
     fn replay<'a>(
@@ -129,7 +126,7 @@ pub trait Sink: fmt::Debug + Send + Sync {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         number: i64,
-    ) -> BoxFuture<'a, Result<Vec<Fate>, BatchError>>;
+    ) -> Answer<'a, Vec<Fate>>;
 
     /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
     fn mart(&self) -> Option<&PostgresSink> {
@@ -157,11 +154,7 @@ pub enum Writing<'a> {
 /// A sink that is written inside the batch's transaction.
 pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
-    fn stage<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        rows: BoxStream<'a, Result<Row, BatchError>>,
-    ) -> BoxFuture<'a, Result<i64, BatchError>>;
+    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64>;
 
     /// How the batch's statement writes what was put down, of which so many rows may be put aside.
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
@@ -170,12 +163,7 @@ pub trait InsideSink: Send + Sync {
     fn completes(&self) -> bool;
 
     /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now.
-    fn complete<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        run: RunId,
-        keys: &'a str,
-    ) -> BoxFuture<'a, Result<Completed, BatchError>>;
+    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed>;
 }
 
 /// The part of a batch's statement that writes.
@@ -255,12 +243,7 @@ pub struct Compared<'a> {
 pub trait Differing: Send {
     /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
     /// at once more.
-    fn repair<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        remove_extra: bool,
-        target_rows: u64,
-    ) -> BoxFuture<'a, Result<Repaired, BatchError>>;
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired>;
 }
 
 /// How many rows of its target a pipeline may remove at once.

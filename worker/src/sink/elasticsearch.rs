@@ -17,7 +17,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    BatchError, Completed, External, ExternalSink, Opening, Prepared, RemovalLimit, Sink, SinkKind,
+    Answer, BatchError, Completed, External, ExternalSink, Opening, Prepared, RemovalLimit, Sink, SinkKind,
     external::{Contents, Mending, PageStart, PageWriter},
 };
 use crate::elasticsearch::{self, Action, BulkWriter, Client, GRACE, Index, Route, Server, SinkError, indexes, sweep};
@@ -94,7 +94,7 @@ impl SinkKind for Indexes {
         })
     }
 
-    fn give_up<'a>(&'a self, db: &'a PgPool) -> BoxFuture<'a, sqlx::Result<Vec<(String, String)>>> {
+    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
         Box::pin(async move {
             let Ok(client) = &self.0 else { return Ok(Vec::new()) };
             let failed = sweep(db, client, GRACE).await?.failed;
@@ -140,11 +140,7 @@ impl ExternalSink for IndexSink {
         &self.target
     }
 
-    fn prepare<'a>(
-        &'a self,
-        connection: &'a mut PgConnection,
-        run: &'a OpenRun,
-    ) -> BoxFuture<'a, Result<Prepared, BatchError>> {
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
         Box::pin(binding::bind(connection, self, run))
     }
 
@@ -161,7 +157,7 @@ impl ExternalSink for IndexSink {
         Ok(Box::new(PageWriting { writer, number: page.number, is_page: true, keeps }))
     }
 
-    fn finish(&self, run: RunId, rows: u64) -> BoxFuture<'_, Result<Completed, BatchError>> {
+    fn finish(&self, run: RunId, rows: u64) -> Answer<'_, Completed> {
         Box::pin(async move {
             if !self.rebuilds {
                 return Ok(Completed::default());
@@ -173,7 +169,7 @@ impl ExternalSink for IndexSink {
         })
     }
 
-    fn is_there(&self) -> BoxFuture<'_, Result<bool, BatchError>> {
+    fn is_there(&self) -> Answer<'_, bool> {
         Box::pin(async move {
             self.server.get_or_try_init(|| self.index.check_access()).await?;
             let is_there = self.index.is_there().await?;
@@ -184,25 +180,21 @@ impl ExternalSink for IndexSink {
         })
     }
 
-    fn count(&self) -> BoxFuture<'_, Result<u64, BatchError>> {
+    fn count(&self) -> Answer<'_, u64> {
         Box::pin(async move { Ok(self.index.count(self.index.name()).await?) })
     }
 
-    fn extreme<'a>(
-        &'a self,
-        column: &'a SourceColumn,
-        greatest: bool,
-    ) -> BoxFuture<'a, Result<Option<String>, BatchError>> {
+    fn extreme<'a>(&'a self, column: &'a SourceColumn, greatest: bool) -> Answer<'a, Option<String>> {
         let is_time = column.type_name.starts_with("timestamp");
         let order = if greatest { "desc" } else { "asc" };
         Box::pin(async move { Ok(self.index.extreme(&column.name, is_time, order).await?) })
     }
 
-    fn contents(&self, bodies: bool) -> BoxFuture<'_, Result<Box<dyn Contents + '_>, BatchError>> {
+    fn contents(&self, bodies: bool) -> Answer<'_, Box<dyn Contents + '_>> {
         Box::pin(async move { Ok(Box::new(self.index.contents(bodies).await?) as Box<dyn Contents>) })
     }
 
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> BoxFuture<'a, Result<HashMap<String, String>, BatchError>> {
+    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>> {
         Box::pin(async move {
             if !self.index.is_there().await? {
                 return Ok(HashMap::new());
@@ -221,7 +213,7 @@ impl ExternalSink for IndexSink {
 }
 
 impl Contents for elasticsearch::Contents<'_> {
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> BoxFuture<'a, Result<bool, BatchError>> {
+    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
         Box::pin(async move { Ok(self.next(each).await?) })
     }
 }

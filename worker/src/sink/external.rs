@@ -9,7 +9,6 @@ mod replay;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
 use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use vitrina_shared::{
@@ -18,7 +17,8 @@ use vitrina_shared::{
 };
 
 use super::{
-    BatchError, Compared, Comparing, Completed, Fate, Prepared, Rejected, Row, RowForm, Sink, Subject, Writing,
+    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, RowForm, Sink, Subject,
+    Writing,
 };
 use crate::session::Session;
 
@@ -31,39 +31,31 @@ pub trait ExternalSink: fmt::Debug + Send + Sync {
     fn target(&self) -> &str;
 
     /// Makes sure that the run can write. One that goes on must find the target that it began with.
-    fn prepare<'a>(
-        &'a self,
-        connection: &'a mut PgConnection,
-        run: &'a OpenRun,
-    ) -> BoxFuture<'a, Result<Prepared, BatchError>>;
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
 
     /// Begins a page of the run. Of two pages that have one id, the one with the higher number is the newer.
     fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError>;
 
     /// After the last page: what the run built takes over, if it has as many rows as were written. Harmless to repeat: the run's
     /// end is written afterwards.
-    fn finish(&self, run: RunId, rows: u64) -> BoxFuture<'_, Result<Completed, BatchError>>;
+    fn finish(&self, run: RunId, rows: u64) -> Answer<'_, Completed>;
 
     /// Whether there is something that can be read. What was written before is visible then.
-    fn is_there(&self) -> BoxFuture<'_, Result<bool, BatchError>>;
+    fn is_there(&self) -> Answer<'_, bool>;
 
     /// How many documents there are.
-    fn count(&self) -> BoxFuture<'_, Result<u64, BatchError>>;
+    fn count(&self) -> Answer<'_, u64>;
 
     /// The least or the greatest value of a column, in JSON; none where the sink cannot tell.
-    fn extreme<'a>(
-        &'a self,
-        _column: &'a SourceColumn,
-        _greatest: bool,
-    ) -> BoxFuture<'a, Result<Option<String>, BatchError>> {
+    fn extreme<'a>(&'a self, _column: &'a SourceColumn, _greatest: bool) -> Answer<'a, Option<String>> {
         Box::pin(async { Ok(None) })
     }
 
     /// Begins to read everything; with `bodies`, or the ids alone.
-    fn contents(&self, bodies: bool) -> BoxFuture<'_, Result<Box<dyn Contents + '_>, BatchError>>;
+    fn contents(&self, bodies: bool) -> Answer<'_, Box<dyn Contents + '_>>;
 
     /// The documents with these ids that are there, as they are now.
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> BoxFuture<'a, Result<HashMap<String, String>, BatchError>>;
+    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>>;
 
     /// Begins to write documents with this number to what is there, outside of any run; or to remove them.
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter>;
@@ -102,14 +94,11 @@ pub struct Record {
 /// A page on its way.
 pub trait PageWriter: Send {
     /// Takes rows as they come, and sends them as far as there is room.
-    fn take<'a>(
-        &'a mut self,
-        records: BoxStream<'a, Result<Record, BatchError>>,
-    ) -> BoxFuture<'a, Result<(), BatchError>>;
+    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()>;
 
     /// Waits until all of them are durable, or rejected by name. `rejected` are the page's rows that were refused on their way
     /// here, and come first in the result.
-    fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> BoxFuture<'static, Result<PageWritten, BatchError>>;
+    fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> Answer<'static, PageWritten>;
 }
 
 /// What became of a page.
@@ -156,7 +145,7 @@ impl Overtaken {
 /// Everything that a sink has, page by page.
 pub trait Contents: Send {
     /// Gives the id and the JSON of every document of the next page to `each`. Whether there may be more.
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> BoxFuture<'a, Result<bool, BatchError>>;
+    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool>;
 }
 
 /// The [`Sink`] that an external sink is.
@@ -172,11 +161,7 @@ impl Sink for External {
         RowForm::Document
     }
 
-    fn prepare<'a>(
-        &'a self,
-        connection: &'a mut PgConnection,
-        run: &'a OpenRun,
-    ) -> BoxFuture<'a, Result<Prepared, BatchError>> {
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
         self.0.prepare(connection, run)
     }
 
@@ -184,11 +169,7 @@ impl Sink for External {
         Writing::Before(&self.0)
     }
 
-    fn compare<'a>(
-        &'a self,
-        of: &'a Comparing<'a>,
-        session: &'a mut Session,
-    ) -> BoxFuture<'a, Result<Compared<'a>, BatchError>> {
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
         Box::pin(comparison::compare(&*self.0, of, session))
     }
 
@@ -198,7 +179,7 @@ impl Sink for External {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         number: i64,
-    ) -> BoxFuture<'a, Result<Vec<Fate>, BatchError>> {
+    ) -> Answer<'a, Vec<Fate>> {
         Box::pin(replay::write(&*self.0, subject, tx, rows, number))
     }
 }

@@ -14,7 +14,6 @@ mod replay;
 
 use std::sync::Arc;
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
 use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
@@ -23,8 +22,8 @@ use vitrina_shared::{
 };
 
 use super::{
-    BatchError, Compared, Comparing, Completed, Fate, InsideSink, Opening, PageWrite, Prepared, RemovalLimit, Row,
-    RowForm, Sink, SinkKind, Subject, Writing,
+    Answer, BatchError, Compared, Comparing, Completed, Fate, InsideSink, Items, Opening, PageWrite, Prepared,
+    RemovalLimit, Row, RowForm, Sink, SinkKind, Subject, Writing,
 };
 use crate::session::Session;
 use completion::Completion;
@@ -62,7 +61,7 @@ impl SinkKind for Marts {
     }
 
     /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
-    fn give_up<'a>(&'a self, db: &'a PgPool) -> BoxFuture<'a, sqlx::Result<Vec<(String, String)>>> {
+    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
         Box::pin(async move {
             let mut connection = db.acquire().await?;
             for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
@@ -123,11 +122,7 @@ impl Sink for PostgresSink {
         self.mart.columns.iter().find(|own| own.name == column.name).map(|own| own.type_name.clone())
     }
 
-    fn prepare<'a>(
-        &'a self,
-        connection: &'a mut PgConnection,
-        run: &'a OpenRun,
-    ) -> BoxFuture<'a, Result<Prepared, BatchError>> {
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
         Box::pin(async move {
             let begins = run.status == RunStatus::Queued && run.started_at.is_none();
             let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
@@ -142,11 +137,7 @@ impl Sink for PostgresSink {
         Writing::Inside(self)
     }
 
-    fn compare<'a>(
-        &'a self,
-        of: &'a Comparing<'a>,
-        session: &'a mut Session,
-    ) -> BoxFuture<'a, Result<Compared<'a>, BatchError>> {
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
         Box::pin(compare::compare(&self.mart, &self.limit, of, session))
     }
 
@@ -156,7 +147,7 @@ impl Sink for PostgresSink {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         _number: i64,
-    ) -> BoxFuture<'a, Result<Vec<Fate>, BatchError>> {
+    ) -> Answer<'a, Vec<Fate>> {
         Box::pin(replay::write(&self.mart, tx, rows))
     }
 
@@ -166,11 +157,7 @@ impl Sink for PostgresSink {
 }
 
 impl InsideSink for PostgresSink {
-    fn stage<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        rows: BoxStream<'a, Result<Row, BatchError>>,
-    ) -> BoxFuture<'a, Result<i64, BatchError>> {
+    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64> {
         Box::pin(copy::put_down(tx, rows))
     }
 
@@ -185,12 +172,7 @@ impl InsideSink for PostgresSink {
         self.completion.is_some()
     }
 
-    fn complete<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        run: RunId,
-        keys: &'a str,
-    ) -> BoxFuture<'a, Result<Completed, BatchError>> {
+    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed> {
         Box::pin(async move {
             match &self.completion {
                 Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use futures_util::{TryStreamExt, future::BoxFuture, stream::BoxStream};
+use futures_util::TryStreamExt;
 use vitrina_shared::domain::error_class::without_values;
 
 use crate::{
     elasticsearch::{Action, BulkWriter, Document, Index, Route, Written, number_above, version},
     sink::{
-        BatchError, Rejected,
+        Answer, BatchError, Items, Rejected,
         external::{Overtaken, PageWriter, PageWritten, Record},
     },
 };
@@ -29,10 +29,7 @@ pub struct PageWriting {
 }
 
 impl PageWriter for PageWriting {
-    fn take<'a>(
-        &'a mut self,
-        mut records: BoxStream<'a, Result<Record, BatchError>>,
-    ) -> BoxFuture<'a, Result<(), BatchError>> {
+    fn take<'a>(&'a mut self, mut records: Items<'a, Record>) -> Answer<'a, ()> {
         Box::pin(async move {
             let version = Some(version(self.number));
             while let Some(Record { id, doc }) = records.try_next().await? {
@@ -45,7 +42,7 @@ impl PageWriter for PageWriting {
         })
     }
 
-    fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> BoxFuture<'static, Result<PageWritten, BatchError>> {
+    fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
         Box::pin(async move {
             let written = self.writer.finish().await?;
             let (changes, overtaken) = (written.changes(), overtaken(&written));

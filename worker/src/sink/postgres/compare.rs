@@ -9,7 +9,6 @@ mod statements;
 
 use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -28,7 +27,7 @@ use super::mart::Mart;
 use crate::{
     error::{BatchError, KEEPS_ROWS},
     session::Session,
-    sink::{Compared, Comparing, Differing, RemovalLimit, SAMPLE, Scope},
+    sink::{Answer, Compared, Comparing, Differing, RemovalLimit, SAMPLE, Scope},
 };
 
 /// Its rows are made by the worker, so the server has nothing to compare the mart with; a run does that as it writes.
@@ -279,12 +278,7 @@ impl Comparison<'_> {
 }
 
 impl Differing for Found<'_> {
-    fn repair<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        remove_extra: bool,
-        target_rows: u64,
-    ) -> BoxFuture<'a, Result<Repaired, BatchError>> {
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
         Box::pin(self.mend(tx, remove_extra, target_rows))
     }
 }

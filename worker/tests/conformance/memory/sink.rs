@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use futures_util::{StreamExt, TryStreamExt, future::BoxFuture, stream::BoxStream};
+use futures_util::TryStreamExt;
 use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use vitrina_shared::{
@@ -13,7 +13,7 @@ use vitrina_shared::{
     store::runs::OpenRun,
 };
 use vitrina_worker::sink::{
-    BatchError, Completed, External, ExternalSink, Opening, Prepared, Rejected, Sink, SinkKind,
+    Answer, BatchError, Completed, External, ExternalSink, Items, Opening, Prepared, Rejected, Sink, SinkKind,
     external::{Contents, Mending, Overtaken, PageStart, PageWriter, PageWritten, Record},
 };
 
@@ -94,7 +94,7 @@ impl ExternalSink for Target {
         &self.name
     }
 
-    fn prepare<'a>(&'a self, _: &'a mut PgConnection, _: &'a OpenRun) -> BoxFuture<'a, Result<Prepared, BatchError>> {
+    fn prepare<'a>(&'a self, _: &'a mut PgConnection, _: &'a OpenRun) -> Answer<'a, Prepared> {
         Box::pin(async { Ok(Prepared { target_id: Some("memory".to_owned()), anew: false }) })
     }
 
@@ -110,7 +110,7 @@ impl ExternalSink for Target {
         }))
     }
 
-    fn finish(&self, run: RunId, _: u64) -> BoxFuture<'_, Result<Completed, BatchError>> {
+    fn finish(&self, run: RunId, _: u64) -> Answer<'_, Completed> {
         Box::pin(async move {
             let mut server = self.memory.server();
             let Some(built) = server.building.remove(&run) else { return Ok(Completed::default()) };
@@ -120,19 +120,19 @@ impl ExternalSink for Target {
         })
     }
 
-    fn is_there(&self) -> BoxFuture<'_, Result<bool, BatchError>> {
+    fn is_there(&self) -> Answer<'_, bool> {
         Box::pin(async { Ok(true) })
     }
 
-    fn count(&self) -> BoxFuture<'_, Result<u64, BatchError>> {
+    fn count(&self) -> Answer<'_, u64> {
         Box::pin(async { Ok(self.memory.server().serving.len() as u64) })
     }
 
-    fn contents(&self, _: bool) -> BoxFuture<'_, Result<Box<dyn Contents + '_>, BatchError>> {
+    fn contents(&self, _: bool) -> Answer<'_, Box<dyn Contents + '_>> {
         Box::pin(async { Ok(Box::new(All(self.memory.documents())) as Box<dyn Contents>) })
     }
 
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> BoxFuture<'a, Result<HashMap<String, String>, BatchError>> {
+    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>> {
         let wanted = |(id, _): &(String, String)| ids.contains(&id.as_str());
         Box::pin(async move { Ok(self.memory.documents().into_iter().filter(wanted).collect()) })
     }
@@ -151,7 +151,7 @@ impl ExternalSink for Target {
 struct All(BTreeMap<String, String>);
 
 impl Contents for All {
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> BoxFuture<'a, Result<bool, BatchError>> {
+    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
         Box::pin(async move {
             self.0.iter().for_each(|(id, doc)| each(id, doc));
             Ok(false)
@@ -160,17 +160,14 @@ impl Contents for All {
 }
 
 impl PageWriter for Page {
-    fn take<'a>(
-        &'a mut self,
-        records: BoxStream<'a, Result<Record, BatchError>>,
-    ) -> BoxFuture<'a, Result<(), BatchError>> {
+    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()> {
         Box::pin(async move {
-            self.taken.extend(records.boxed().try_collect::<Vec<_>>().await?);
+            self.taken.extend(records.try_collect::<Vec<_>>().await?);
             Ok(())
         })
     }
 
-    fn finish(mut self: Box<Self>, mut rejected: Vec<Rejected>) -> BoxFuture<'static, Result<PageWritten, BatchError>> {
+    fn finish(mut self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
         Box::pin(async move {
             if let Some(turn) = self.turn.take() {
                 turn.await.map_err(|_| transient("the page is not wanted any more"))?;

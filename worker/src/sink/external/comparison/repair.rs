@@ -1,9 +1,6 @@
 //! Writes and removes just the documents that differ.
 
-use futures_util::{
-    future::BoxFuture,
-    stream::{self, StreamExt, TryStreamExt},
-};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
@@ -18,7 +15,7 @@ use crate::{
     batch::transformed,
     error::BatchError,
     sink::{
-        Differing, RemovalLimit,
+        Answer, Differing, RemovalLimit,
         external::{Mending, Record, emptied},
     },
 };
@@ -29,12 +26,7 @@ const TOGETHER: usize = 100;
 const MOST_REFUSED: u64 = 1000;
 
 impl Differing for Comparison<'_> {
-    fn repair<'a>(
-        &'a self,
-        tx: &'a mut PgConnection,
-        remove_extra: bool,
-        target_rows: u64,
-    ) -> BoxFuture<'a, Result<Repaired, BatchError>> {
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
         Box::pin(async move {
             emptied::refuse(tx, self.sink).await?;
             let repaired = self.write(tx, remove_extra, target_rows).await?;
