@@ -1,4 +1,4 @@
-# `make` lists what there is.
+# `make` lists all targets.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c

@@ -58,7 +58,7 @@ begin
     select e.written_by into epoch_by from etl.etl_log_epoch e where e.only_row and e.written_by = e.xmin;
     if epoch_by is null then
         epoch_by := pg_current_xact_id()::xid;
-        -- The clock leads past everything that was given before; the other bound holds where the clock was set back.
+        -- The clock is past every id that was given before; the other bound is for a clock that was set back.
         perform setval('etl.etl_transitions_id_seq', greatest(
             (select last_value + 1000000 from etl.etl_transitions_id_seq),
             (extract(epoch from clock_timestamp()) * 1000000)::bigint
@@ -67,9 +67,9 @@ begin
         on conflict (only_row) do update set written_by = excluded.written_by;
     end if;
     update etl.etl_transitions set id = default where id = new.id returning id into place;
-    -- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
+    -- Ids only: a payload has at most 8,000 bytes, and readers take the entries from the table.
     perform pg_notify('vitrina_events', json_build_object('id', place, 'pipeline_id', new.pipeline_id)::text);
-    -- A transaction that wrote rows too says that it wants to wait (`store::wait_for_disk`).
+    -- A transaction that wrote rows too asks to wait for the disk (`store::wait_for_disk`).
     -- The first entry of an epoch waits too, or a second crash would begin the same epoch again.
     if current_setting('vitrina.wait_for_disk', true) is distinct from 'on' then
         perform set_config(
@@ -94,7 +94,7 @@ begin
             return;
         end if;
     end loop;
-    -- Nobody could find the session to end it.
+    -- Without a mark the session could not be found and ended.
     raise exception using errcode = '55P03', message = 'another session holds the advisory locks by which Vitrina finds its own statements';
 end
 $$;
@@ -210,15 +210,15 @@ CREATE FUNCTION etl.run_batch(batch_run uuid, batch_range integer, batch_number 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    range etl.etl_run_ranges;
-    run etl.etl_runs;
+    range record;
+    run record;
     page record;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
     -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
-    select * into range
+    select g.after, g.upper, g.walks_by, g.horizon, g.server into range
     from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
     for no key update;
@@ -255,7 +255,7 @@ begin
             else r.checkpoint_to
         end
     where r.id = batch_run and r.status = 'RUNNING'
-    returning * into run;
+    returning r.pipeline_id, r.mode, r.checkpoint_epoch, r.rows_read, r.rows_written, r.rows_total, r.started_at into run;
     if not found then
         perform etl.refuse_batch('VT002', 'the run was ended');
     end if;
@@ -449,7 +449,7 @@ begin
         new.pipeline_id, new.mode, etl.sink_of(new.inputs), new.status, 1, new.rows_read, new.rows_written,
         new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), counts,
         new.finished_at, new.requested_at, new.started_at,
-        -- A full run of an incremental pipeline has a bound too: up to it everything was settled when it began.
+        -- A full run of an incremental pipeline has a bound too: the horizon when it began.
         (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id))
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
@@ -504,7 +504,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return found;
 end
@@ -616,9 +616,9 @@ begin
         left join pg_collation c on c.oid = a.attcollation and a.attcollation <> t.typcollation
         left join pg_namespace n on n.oid = c.collnamespace
         where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
-        -- Once more in other brackets: a text that closes a bracket of ours and goes on behind it cannot be read in both.
+        -- Once more in other brackets: a text that closes our bracket and continues behind it is not valid in both.
         execute 'create temporary view vitrina_bracketed as select * from ((' || query || E'\n)) as source';
-        -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
+        -- Rolls the view back, with all effects of literals that were evaluated while the query was parsed.
         done := true;
         raise exception using errcode = 'VT005', message = 'described';
     exception
@@ -630,7 +630,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return next;
 end
@@ -661,7 +661,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return plan;
 end
@@ -726,7 +726,7 @@ CREATE FUNCTION etl_page.read(query text, after text[], upper text, page_size bi
     AS $$
 declare
     before text[] := etl_query.session_state(current_setting('search_path'));
-    -- Asked before the query executes. What it sets is set back before the next one.
+    -- Read before the query executes. Its settings are reset before the next one.
     outermost boolean := current_setting('vitrina.in_page', true) is distinct from 'on';
 begin
     -- A block with a handler is a subtransaction, and a subtransaction can be read-only within one that writes.
@@ -742,7 +742,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), outermost);
 end
 $$;
@@ -761,13 +761,13 @@ declare
 begin
     begin
         execute statement into written using first, last;
-        -- What is checked at the end of a transaction is checked here: then nobody could say which row it was.
+        -- Deferred constraints are checked here: at the commit it would not be known which row broke them.
         set constraints all immediate;
         return written;
     exception
         when data_exception or integrity_constraint_violation then
             if first >= last then
-                -- Messages are stored up to a length: the code, by which viewers are not shown the words, is never cut off.
+                -- Stored messages have a limited length: the code, by which viewers are not shown the message, is never cut off.
                 insert into pg_temp.vitrina_refused (place, error)
                 values (first, format('%s (SQLSTATE %s)', left(sqlerrm, 3000), sqlstate));
                 if (select count(*) from pg_temp.vitrina_refused) > most_refused then
@@ -849,9 +849,12 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
+    if not outermost then
+        return;
+    end if;
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
-    -- What `set` has put behind a `set local` would come out at the commit. This takes its place.
+    -- A `set` hidden behind a `set local` would take effect at the commit. This replaces it.
     execute 'reset all';
     perform set_config('search_path', before[1], true),
             set_config('application_name', before[2], true),
@@ -863,7 +866,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; prepared statements are looked at by the outermost function. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query. For the outermost function it looks at prepared statements too, closes the query''s cursors, and sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
 
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,

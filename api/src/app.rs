@@ -1,4 +1,4 @@
-//! What handlers reach the world through.
+//! The state that handlers share: database, listeners, limits.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -41,11 +41,11 @@ pub struct App {
     pub(crate) db: LastingPool,
     /// The same database, for describing queries.
     pub describing: Describing,
-    /// Who describes a query just now.
+    /// Authors whose query is being described.
     pub turns: Turns<Arc<str>>,
-    /// Which pipelines are changed just now.
+    /// Pipelines that are being changed.
     pub changes: Turns<PipelineId>,
-    /// Which pipelines are commanded just now, as requests name them: by id and by name are two turns.
+    /// Pipelines with a command in progress, as requests name them: an id and a name have separate turns.
     commands: Turns<PipelineRef>,
     /// Settings.
     pub config: ApiConfig,
@@ -53,15 +53,15 @@ pub struct App {
     pub schemas: SourceSchemas,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
-    /// What running pipelines tell of their progress.
+    /// Progress of running pipelines.
     pub progress: broadcast::Sender<Arc<Progress>>,
-    /// Reports that ended; none where some may have been missed.
+    /// Reports that ended; `None` if some may have been missed.
     pub report_ends: broadcast::Sender<Option<Uuid>>,
     /// Room for event streams.
     pub streams: Streams,
-    /// What the database says of the whole deployment.
+    /// Metrics of the whole deployment, read from the database.
     pub deployment: Deployment,
-    /// Cancelled when the process stops: long answers end.
+    /// Cancelled when the process stops, which ends long answers.
     pub stop: CancellationToken,
 }
 
@@ -69,7 +69,7 @@ impl App {
     /// Connects lazily: the API starts, and answers 503, while its database is away.
     pub fn new(config: ApiConfig, database: &DatabaseConfig, source: &SourceConfig, stop: CancellationToken) -> Self {
         let session = database::session(database.url.connect_options(), "vitrina-api-events");
-        // What a request waits for must not go on for long when nobody waits any more.
+        // A statement must not run much longer than its request may wait.
         let timeout = format!("{}ms", (config.request_timeout + Duration::from_secs(1)).as_millis());
         let limit = ("statement_timeout", timeout.as_str());
         let few = DatabaseConfig { url: database.url.clone(), max_connections: DESCRIBING_CONNECTIONS };
@@ -113,8 +113,8 @@ impl App {
         self.db.current()
     }
 
-    /// Does something with a pipeline on the turn of those that name it so. Of many requests one keeps a connection while the
-    /// pipeline's row is locked.
+    /// Executes a command when it is its turn among those that name the pipeline in the same way. So only one of many
+    /// requests holds a connection while the pipeline's row is locked.
     pub async fn command<T: Send + 'static>(
         &self,
         pipeline: PipelineRef,
@@ -129,7 +129,7 @@ impl App {
     }
 }
 
-/// Who is told of what the listener notices. No receiver is no error: nobody waits.
+/// The receivers of notifications. A send without a receiver is no error.
 struct Ears {
     wake: watch::Sender<u64>,
     progress: broadcast::Sender<Arc<Progress>>,
@@ -137,7 +137,7 @@ struct Ears {
 }
 
 impl Ears {
-    /// Wakes readers of the log and whoever waits for a report, and passes progress on to whoever follows it.
+    /// Wakes readers of the log and requests that wait for a report, and passes progress on to event streams.
     fn hear(&self, noticed: &Noticed<'_>) {
         match noticed {
             Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {

@@ -1,7 +1,7 @@
-//! What the whole deployment did and is doing, for Prometheus.
+//! Metrics of the whole deployment, for Prometheus.
 //!
-//! Counted in the database and read from there, so it is exact: a worker that dies takes no row along that it had
-//! counted, and a restart begins nothing anew. Every API process shows the same, however many there are.
+//! They are counted in the database and read from there, so they are exact: neither the death of a worker nor a restart
+//! changes them. Every API process shows the same.
 
 mod render;
 
@@ -22,18 +22,17 @@ use vitrina_shared::{
     },
 };
 
-/// How long an answer is given again: whoever asks more often, without a token, costs the database nothing.
+/// How long an answer is cached, so that frequent requests without a token do not load the database.
 const HOLDS: Duration = Duration::from_secs(1);
-/// How long the database may take. Prometheus gives up after ten seconds, with all that the process itself knows.
+/// Time limit of the database. Prometheus gives up after ten seconds, and would then lose the process's own metrics too.
 const WITHIN: Duration = Duration::from_secs(3);
 
-/// The answer that was read last.
+/// The cached answer.
 #[derive(Default)]
 pub struct Deployment {
     last: Mutex<Option<(Instant, String)>>,
 }
 
-/// What was read.
 struct Facts {
     now: DateTime<Utc>,
     duration_bounds: Vec<f64>,
@@ -45,7 +44,7 @@ struct Facts {
 }
 
 impl Deployment {
-    /// The deployment's metrics as text. One request reads, those that come meanwhile wait for it.
+    /// The deployment's metrics as text. One request reads them, concurrent ones wait for it.
     pub async fn render(&self, db: &PgPool) -> String {
         let mut last = self.last.lock().await;
         if let Some((at, text)) = last.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {

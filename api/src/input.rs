@@ -1,4 +1,4 @@
-//! Reading what clients send: every refusal says what is wrong and what would be right.
+//! Reads requests: every refusal says what is wrong and what would be right.
 
 mod if_match;
 
@@ -26,7 +26,7 @@ pub async fn json<T: DeserializeOwned>(req: &mut Request, limit: usize) -> ApiRe
     parse(body)
 }
 
-/// The same where no body at all means that everything is as usual.
+/// The same, but an absent body means all defaults.
 pub async fn optional_json<T: DeserializeOwned + Default>(req: &mut Request, limit: usize) -> ApiResult<T> {
     let body = req.payload_with_max_size(limit).await.map_err(|error| unreadable(&error, limit))?;
     if body.is_empty() { Ok(T::default()) } else { json(req, limit).await }
@@ -35,7 +35,7 @@ pub async fn optional_json<T: DeserializeOwned + Default>(req: &mut Request, lim
 fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut deserializer);
-    // A wrong field may stand before the place where the body stops being JSON.
+    // A wrong field may come before the place where the body is no longer JSON.
     serde_json::from_slice::<IgnoredAny>(body).map_err(|error| ApiError::NotJson(error.to_string()))?;
     read.map_err(|error| {
         let path = error.path().to_string();
@@ -54,7 +54,7 @@ fn without_place(error: &serde_json::Error) -> String {
     text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
-/// The query parameters of a request: each is read once by name, what is left over is refused.
+/// The query parameters of a request: each is read once by name; unread ones are refused.
 pub struct Query {
     values: BTreeMap<String, String>,
     wrong: Vec<FieldError>,
@@ -85,7 +85,7 @@ impl Query {
         value.parse().map_err(|error| self.refuse(name, format!("{error}"))).ok()
     }
 
-    /// Reads a parameter as it stands.
+    /// Reads a parameter as text.
     pub fn take_text(&mut self, name: &str) -> Option<String> {
         self.values.remove(name)
     }
@@ -102,7 +102,7 @@ impl Query {
         }
     }
 
-    /// Reads how many items a page has, 50 unless told, 200 at most.
+    /// Reads the number of items of a page: default 50, at most 200.
     pub fn take_limit(&mut self) -> i64 {
         self.take_within("limit", 1..=200, 50)
     }
@@ -126,7 +126,7 @@ impl Query {
         self.wrong.push(FieldError::new(name, message));
     }
 
-    /// Refuses parameters that nobody read, and everything that was wrong before.
+    /// Refuses unknown parameters, together with all wrong values found before.
     pub fn finish(mut self) -> ApiResult<()> {
         for name in std::mem::take(&mut self.values).into_keys() {
             self.refuse(&name, "there is no such parameter here".to_owned());
@@ -153,7 +153,6 @@ pub fn report(req: &Request) -> ApiResult<ReportId> {
     Uuid::try_parse(&text).map(ReportId).map_err(|_| ApiError::NotFound(format!("there is no report `{text}`")))
 }
 
-/// A header's text, if it is there.
 pub fn header<'a>(req: &'a Request, name: &str) -> ApiResult<Option<&'a str>> {
     let Some(value) = req.headers().get(name) else { return Ok(None) };
     value

@@ -19,11 +19,11 @@ mod turns;
 mod views;
 
 pub use app::App;
-pub use openapi::document as openapi_document;
+pub use router::document as openapi_document;
 pub use server::{DRAIN, ServeError, Server};
 pub use service::run as run_service;
 
-/// What a pipeline's parts look like on the wire, for whoever writes them too.
+/// The wire format of a pipeline's parts, which the command line writes too.
 pub mod wire {
     pub use crate::views::{OneOf, OptionsInput, TaskInput};
 }

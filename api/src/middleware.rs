@@ -1,4 +1,4 @@
-//! What every request passes before its handler, outermost first.
+//! The layers that every request passes before its handler, outermost first.
 
 mod limits;
 mod local_only;

@@ -1,9 +1,7 @@
-//! `/openapi.json`: made from the handlers, so that it is true.
-
-use std::sync::LazyLock;
+//! `/openapi.json`, generated from the handlers.
 
 use salvo::{
-    Depot, FlowCtrl, Handler, Request, Response, async_trait,
+    Depot, FlowCtrl, Handler, Request, Response, Router, async_trait,
     oapi::{
         OpenApi, Operation, RefOr, Schema, SecurityRequirement, SecurityScheme,
         naming::{self, FlexNamer},
@@ -12,27 +10,18 @@ use salvo::{
     writing::Json,
 };
 
-use crate::router;
-
-static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(build);
-
 const DESCRIPTION: &str = "Steers pipelines that keep analytic marts fresh. Errors are RFC 9457 problems. \
     Every answer carries `X-Request-Id`. Without tokens every route answers 403 to what another website sends.";
 
-/// The API's document.
-pub fn document() -> OpenApi {
-    DOCUMENT.clone()
-}
-
-/// Runs once: the names of schemas are kept by the library for the whole process.
-fn build() -> OpenApi {
+/// The document of these routes. Made once: the names of schemas are kept by the library for the whole process.
+pub fn describe(routes: &Router) -> OpenApi {
     // `PageOfRun`: the document allows no `<` in a name.
     naming::set_namer(FlexNamer::new().short_mode(true).generic_delimiter("Of", ""));
     let bearer = Http::new(HttpAuthScheme::Bearer).description("A token of `VITRINA_TOKENS`");
     let mut document = OpenApi::new("Vitrina", env!("CARGO_PKG_VERSION"))
         .add_security_scheme("token", SecurityScheme::Http(bearer))
         .security([SecurityRequirement::new("token", Vec::<String>::new())])
-        .merge_router(&router::documented());
+        .merge_router(routes);
     document.info.description = Some(DESCRIPTION.to_owned());
     let operations = document.paths.values_mut().flat_map(|path| path.operations.values_mut());
     operations.for_each(free_probes);
@@ -47,8 +36,8 @@ fn free_probes(operation: &mut Operation) {
     }
 }
 
-/// Takes the fields of a schema out of the `allOf` in which the library's macros put a field and its description:
-/// generators of clients take that for a schema of its own.
+/// Takes fields out of the `allOf` in which the library's macros wrap a field and its description: client generators take
+/// that for another schema.
 fn flatten_fields(schema: &mut RefOr<Schema>) {
     let RefOr::Type(Schema::Object(object)) = schema else { return };
     for field in object.properties.values_mut() {
@@ -72,11 +61,11 @@ fn flattened(field: &RefOr<Schema>) -> Option<RefOr<Schema>> {
 }
 
 /// Serves the document.
-pub struct Document;
+pub struct Document(pub &'static OpenApi);
 
 #[async_trait]
 impl Handler for Document {
     async fn handle(&self, _req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
-        res.render(Json(&*DOCUMENT));
+        res.render(Json(self.0));
     }
 }

@@ -27,7 +27,7 @@ pub struct FieldError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
-    /// What programs tell it by: `target-not-allowed` or `no-table`. Left out where it is neither.
+    /// A code for programs: `target-not-allowed` or `no-table`; absent for other errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[salvo(schema(value_type = Option<String>))]
     pub kind: Option<&'static str>,
@@ -51,7 +51,7 @@ impl From<domain::Problem> for FieldError {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[salvo(schema(name = "ProblemErrors"))]
 pub struct Extensions {
-    /// All wrong fields at once; empty where the problem is not about fields.
+    /// All wrong fields; empty if the problem is not about fields.
     pub errors: Vec<FieldError>,
 }
 

@@ -1,12 +1,18 @@
 //! The table of all routes, with the role that each needs.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use salvo::{
     Router, Service,
     catch_panic::CatchPanic,
     catcher::Catcher,
-    oapi::swagger_ui::{Config, SwaggerUi},
+    oapi::{
+        OpenApi,
+        swagger_ui::{Config, SwaggerUi},
+    },
 };
 use vitrina_shared::config::Role::{Admin, Operator, Viewer};
 
@@ -18,20 +24,27 @@ use crate::{
     routes::{dead_letters, events, ops, pipelines, reports, runs, targets, transforms, workers},
 };
 
+static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(|| openapi::describe(&documented()));
+
+/// The OpenAPI document of the API.
+pub fn document() -> OpenApi {
+    DOCUMENT.clone()
+}
+
 /// The whole API as a service.
 pub fn service(app: &Arc<App>) -> Service {
     let timeout = Duration::from_secs(app.config.request_timeout.as_secs().max(1));
-    // Whether the service is alive must be answered however busy it is.
+    // Health checks must be answered under any load, so they pass no limit.
     let probes =
         Router::new().hoop(Timeout(timeout)).push(ops::router()).push(Router::with_path("api/v1").push(ops::router()));
     let limited = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(timeout)).push(api());
-    // Whoever waits for a report does so in a room of its own, and longer than others may take.
+    // Requests that wait for a report have their own limit on number and time.
     let patient = timeout + reports::LONGEST_WAIT;
     let waiting = Router::new().hoop(InFlight::new(app.config.max_in_flight)).hoop(Timeout(patient)).push(waits());
-    // A stream of events lives as long as its client does.
+    // A stream of events has no time limit.
     let streams =
         Router::with_path("api/v1").push(Router::with_path("events").hoop(Requires(Viewer)).get(events::follow));
-    // Without its online validator the page needs nothing from the internet.
+    // Without its online validator the page works without the internet.
     let docs = SwaggerUi::new(Config::from("/openapi.json").validator_url("none")).title("Vitrina API");
     let root = Router::new()
         .hoop(CatchPanic::new())
@@ -39,8 +52,8 @@ pub fn service(app: &Arc<App>) -> Service {
         .push(limited)
         .push(waiting)
         .push(streams)
-        .push(Router::with_path("openapi.json").get(openapi::Document))
-        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document))
+        .push(Router::with_path("openapi.json").get(openapi::Document(&DOCUMENT)))
+        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document(&DOCUMENT)))
         .push(docs.clone().into_router("docs"))
         .push(docs.into_router("api/v1/docs"));
     Service::new(root).hoop(RequestContext(app.clone())).hoop(LocalOnly(app.clone())).catcher(Catcher::new(Fallback))
@@ -78,7 +91,7 @@ fn api() -> Router {
     Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 
-/// What may wait for a worker.
+/// Routes that may wait for a worker.
 fn waits() -> Router {
     let operate = Router::new()
         .hoop(Requires(Operator))
@@ -89,7 +102,7 @@ fn waits() -> Router {
 }
 
 /// The documented routes, for the OpenAPI document.
-pub fn documented() -> Router {
+fn documented() -> Router {
     let events = Router::with_path("api/v1/events").get(events::follow);
     Router::new().push(ops::router()).push(api()).push(waits()).push(events)
 }

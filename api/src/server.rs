@@ -62,7 +62,7 @@ impl Server {
     /// Serves until the application's stop token is cancelled, then lets requests in flight finish.
     pub async fn run(self) -> Result<(), ServeError> {
         metrics::recorder();
-        // What Prometheus has not seen before does not count as an increase.
+        // Prometheus counts an increase only from a value that it has scraped before.
         for reason in Reason::ALL {
             ::metrics::counter!(metrics::CANCELLED_STATEMENTS, "reason" => reason.as_str()).increment(0);
         }
@@ -80,7 +80,7 @@ impl Server {
         let (db, stop) = (self.app.db.clone(), self.app.stop.clone());
         tokio::spawn(async move { db.look_after(&stop).await });
         server.try_serve(service).await?;
-        // A connection that fell silent would not say goodbye.
+        // A silent connection would delay the close for ever.
         let closed = async {
             self.app.db().close().await;
             self.app.describing.close().await;

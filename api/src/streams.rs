@@ -1,4 +1,4 @@
-//! Room for event streams: so many for all, and of these a share for each token, so that none can take them all.
+//! Limits on event streams: a total, and a share of it for each token, so that one token cannot use all of them.
 
 use std::{
     collections::HashMap,
@@ -17,11 +17,11 @@ const SHARE: usize = 4;
 pub struct Streams {
     all: Arc<Semaphore>,
     share: usize,
-    /// By the names of tokens: there are as many as the deployment has.
+    /// Per token name, so the map is bounded by the deployment's tokens.
     own: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
 }
 
-/// Room for one stream, until it is dropped.
+/// A permit for one stream, returned on drop.
 #[derive(Debug)]
 pub struct Room {
     _own: OwnedSemaphorePermit,
@@ -29,13 +29,13 @@ pub struct Room {
 }
 
 impl Streams {
-    /// Room for `most` streams. Without tokens there is nobody to share it with.
+    /// Allows `most` streams. Without tokens there is no share per token.
     pub fn new(most: usize, shared: bool) -> Self {
         let share = if shared { most.div_ceil(SHARE) } else { most };
         Self { all: Arc::new(Semaphore::new(most)), share, own: Mutex::default() }
     }
 
-    /// Takes room for a stream of the token of that name.
+    /// Takes a permit for a stream of this token.
     pub fn take(&self, name: &Arc<str>) -> ApiResult<Room> {
         let own = {
             let mut all = self.own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +44,7 @@ impl Streams {
         let all = || self.all.clone().try_acquire_owned().map_err(|_| ApiError::TooMany("all event streams are taken"));
         match own.try_acquire_owned() {
             Ok(own) => Ok(Room { _own: own, _all: all()? }),
-            // Without tokens the share is the whole.
+            // Without tokens the share is the total.
             Err(_) if self.all.available_permits() == 0 => Err(ApiError::TooMany("all event streams are taken")),
             Err(_) => Err(ApiError::TooMany("this token has all event streams that one may have")),
         }

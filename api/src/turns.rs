@@ -1,6 +1,7 @@
 //! One at a time per key. Descriptions of queries take turns per author: an author who keeps the server busy with one query
-//! waits for it, and no other author does. Changes take turns per pipeline, so that they do not overtake each other. Commands
-//! take turns per pipeline too, before they have a connection: a row may be locked for long, and whoever waits for it keeps one.
+//! waits for it, and no other author does. Changes take turns per pipeline, so that they do not overtake each other.
+//! Commands take turns per pipeline too, before they have a connection: a row may be locked for long, and a request that
+//! waits for it holds a connection.
 
 use std::{
     collections::HashMap,
@@ -24,12 +25,12 @@ pub struct Turns<K> {
     queues: Mutex<HashMap<K, Arc<Semaphore>>>,
     /// How long a request waits for earlier ones.
     patience: Duration,
-    /// What it is told then.
+    /// The answer when that time is over.
     busy: &'static str,
 }
 
 impl<K: Clone + Eq + Hash> Turns<K> {
-    /// Turns that a request waits for as long as `patience`; then it is told that it is `busy`.
+    /// A request waits for its turn for `patience`; then it gets `busy`.
     pub fn new(patience: Duration, busy: &'static str) -> Self {
         Self { queues: Mutex::default(), patience, busy }
     }
@@ -47,7 +48,7 @@ impl<K: Clone + Eq + Hash> Turns<K> {
         }
     }
 
-    /// The queue of a key. Those in which nobody has or waits for a turn are forgotten.
+    /// The queue of a key. Unused queues are removed.
     fn queue(&self, key: &K) -> Arc<Semaphore> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|_, queue| Arc::strong_count(queue) > 1);
@@ -55,8 +56,8 @@ impl<K: Clone + Eq + Hash> Turns<K> {
     }
 }
 
-/// Does on a turn what must come to its end, in a task of its own: a request that is given up leaves its statement waiting, with
-/// its connection, and the next one must not have the turn before that is over.
+/// Executes work on a turn, in a task of its own: the statement of a cancelled request keeps waiting, with its connection,
+/// and the next request must not get the turn before that has ended.
 pub async fn finish<T: Send + 'static>(
     turn: OwnedSemaphorePermit,
     work: impl Future<Output = ApiResult<T>> + Send + 'static,

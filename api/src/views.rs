@@ -1,4 +1,4 @@
-//! What the API shows and takes, as JSON. The domain knows nothing of this form.
+//! The JSON that the API takes and returns. The domain does not depend on it.
 
 mod dead_letter;
 mod input;
@@ -34,7 +34,7 @@ pub use values::Values;
 pub struct Page<T: ToSchema + 'static> {
     /// The items.
     pub items: Vec<T>,
-    /// Give this as `cursor` for the next page; null on the last one.
+    /// The `cursor` of the next page; null on the last one.
     #[salvo(schema(required))]
     pub next_cursor: Option<String>,
 }
@@ -60,7 +60,7 @@ pub struct Items<T: ToSchema + 'static> {
 /// The status of a pipeline after a command.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CommandView {
-    /// Where it stands now.
+    /// The new status.
     pub status: OneOf<Status>,
 }
 
@@ -70,9 +70,9 @@ pub struct Accepted<T>(pub T);
 /// 204.
 pub struct NoContent;
 
-/// A thing with a version: answers with `ETag`, and with 201 and `Location` when it is new.
+/// A resource with a version: answers with `ETag`, and with 201 and `Location` if it is new.
 pub struct Versioned {
-    /// The thing.
+    /// The resource.
     pub view: PipelineView,
     /// Whether it was just created.
     pub created: bool,

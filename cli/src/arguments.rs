@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
@@ -16,7 +16,6 @@ Everything in one process:    vitrina up
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.")]
 pub struct Arguments {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }

@@ -1,4 +1,4 @@
-//! Runs on their way, as people see them: a bar each on a terminal, a line now and then elsewhere, nothing for programs.
+//! Progress of runs: a bar for each on a terminal, a line from time to time elsewhere, nothing with `--json`.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::{
     output::{self, QuietKeys, duration, printable, thousands},
 };
 
-/// How often a line tells of the same run.
+/// The interval between two lines about one run.
 const LINE_EVERY: Duration = Duration::from_secs(2);
 /// How often a bar moves while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
@@ -36,7 +36,7 @@ struct Row {
     told_at: Option<Instant>,
 }
 
-/// What was said last, so that it is said once.
+/// The last message, so that it is printed once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -68,7 +68,7 @@ impl Bars {
         Self { rows: rows.collect(), surface }
     }
 
-    /// A run tells how far it is.
+    /// Shows the progress of a run.
     pub fn progress(&mut self, place: usize, progress: &Progress) {
         let row = &mut self.rows[place];
         let read = progress.rows_read.max(0).unsigned_abs();
@@ -85,7 +85,7 @@ impl Bars {
         row.told = Told::Running;
     }
 
-    /// What a run that goes on stands at.
+    /// Shows the status of an unfinished run.
     pub fn stand(&mut self, place: usize, run: &Run) {
         let (told, text) = match run.status.as_str() {
             "QUEUED" if self.rows[place].told == Told::Alone => return,
@@ -109,12 +109,12 @@ impl Bars {
         }
     }
 
-    /// A run that waits for a worker has none to wait for.
+    /// Says that a run waits and no worker is alive.
     pub fn alone(&mut self, place: usize) {
         self.tell(place, Told::Alone, "no worker is alive; start one with `vitrina worker`".to_owned());
     }
 
-    /// The connection to the API is lost: what was shown may be old.
+    /// Says that the connection to the API is lost, so that the progress may be old.
     pub fn lost(&mut self) {
         for place in 0..self.rows.len() {
             if !self.rows[place].bar.is_finished() {
@@ -135,7 +135,7 @@ impl Bars {
         row.bar.set_message(text);
     }
 
-    /// A run has ended.
+    /// Shows the end of a run.
     pub fn end(&mut self, place: usize, run: &Run) {
         let row = &mut self.rows[place];
         let good = run.is_success();
@@ -151,14 +151,14 @@ impl Bars {
         }
     }
 
-    /// Takes away what is shown.
+    /// Removes all bars.
     pub fn clear(&self) {
         for row in &self.rows {
             row.bar.finish_and_clear();
         }
     }
 
-    /// Leaves what is shown, and shows no more.
+    /// Leaves the bars as they are, and stops drawing.
     pub fn abandon(&self) {
         for row in &self.rows {
             row.bar.abandon();
@@ -194,7 +194,7 @@ fn style(end: End) -> ProgressStyle {
         End::Good => "✓",
         End::Bad => "✗",
     };
-    // The template is ours; were it wrong, the default would do.
+    // The template is a constant; if it were wrong, the default style is used.
     ProgressStyle::with_template(&template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .tick_strings(&["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏", last])
@@ -215,7 +215,7 @@ fn numbers(progress: &Progress) -> String {
     text
 }
 
-/// How a run ended, in a few words.
+/// The end of a run, in a few words.
 fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
     let rows = format!("{} rows{took}", thousands(run.rows_read));

@@ -67,9 +67,8 @@ pub struct CinemaSize {
 pub struct Progress {
     /// The table, for instance `content.film_work`.
     pub table: &'static str,
-    /// What is done of `total`, in numbers that rows are made from.
+    /// The part of `total` that is done.
     pub done: u64,
-    /// What there is to do.
     pub total: u64,
 }
 
@@ -82,13 +81,12 @@ pub struct CinemaSummary {
     pub took: Duration,
 }
 
-/// Why there is no cinema.
 #[derive(Debug, thiserror::Error)]
 pub enum CinemaError {
-    /// There are ratings to make but no films that they could be of.
+    /// Ratings need films.
     #[error("ratings need films: ask for at least one film, or for no ratings")]
     NothingToRate,
-    /// Somebody else's table is in the way.
+    /// A table of this name exists and is not ours.
     #[error(
         "{table} exists already and is not the demo's (it has {found}); nothing was changed: use another database for \
          the demo, or your own tables without it"
@@ -96,10 +94,8 @@ pub enum CinemaError {
     ForeignTable {
         /// The table.
         table: String,
-        /// Its columns.
         found: String,
     },
-    /// The database refused or went away.
     #[error("the demo's data could not be written: {0}")]
     Database(#[from] sqlx::Error),
 }
@@ -156,7 +152,7 @@ struct Fill {
 
 fn fills(size: CinemaSize) -> [Fill; 6] {
     let films = i64::from(size.films);
-    // As many as film_people.sql counts on.
+    // The number that film_people.sql expects.
     let people = if films == 0 { 0 } else { 20 + films / 3 };
     let fill = |table, sql, numbers| Fill { table, sql, numbers, films: None };
     [
@@ -214,7 +210,7 @@ impl Fill {
     }
 }
 
-/// A connection of its own: its settings end with it, and its long statements are no news for the log.
+/// A separate connection: its settings end with it, and its long statements are not logged.
 async fn connect(pool: &PgPool) -> Result<PgConnection, sqlx::Error> {
     let options = PgConnectOptions::clone(&pool.connect_options()).disable_statement_logging();
     let mut connection = options.connect().await?;

@@ -23,7 +23,7 @@ use request::{Request, segment};
 /// How many items a page of a list has.
 const PAGE: usize = 200;
 
-/// What kind of run is asked for, if it is not the pipeline's usual one.
+/// Options of a run that differ from the pipeline's usual ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunKind {
     /// Reads everything and removes what is gone.
@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// What is wrong with a pipeline that is not stored yet.
+    /// The problems of a pipeline that is not stored yet.
     pub async fn validate(&self, body: &Value) -> Result<Vec<FieldError>, ClientError> {
         #[derive(serde::Deserialize)]
         struct Found {
@@ -178,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Tells whoever mistyped a pipeline's name which one was meant.
+    /// Adds to an error of an unknown pipeline the name that was probably meant.
     async fn of_pipeline<T>(&self, name: &str, answer: Result<T, ClientError>) -> Result<T, ClientError> {
         if !answer.as_ref().is_err_and(ClientError::is_not_found) {
             return answer;

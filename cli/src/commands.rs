@@ -29,7 +29,7 @@ use vitrina_shared::process::Failure;
 
 use crate::arguments::{Arguments, Command};
 
-/// Does what was typed.
+/// Executes the command.
 pub async fn run(arguments: Arguments) -> Result<(), Failure> {
     match arguments.command {
         Command::Demo(options) => demo::run(options).await,

@@ -1,4 +1,4 @@
-//! A private PostgreSQL in a directory of ours, for whoever has no server at hand.
+//! A private PostgreSQL in a directory of ours, for users without a server.
 //!
 //! lock the directory → find the programs → create the cluster once → adopt or start the server → create the database.
 //!
@@ -88,8 +88,8 @@ impl EmbeddedPostgres {
         &self.admin_url
     }
 
-    /// The database as `vitrina_app`, the services' account. Migrations create it; whoever applied them gives it the
-    /// [`app_password`](Self::app_password).
+    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
+    /// the [`app_password`](Self::app_password).
     pub fn app_url(&self) -> &str {
         &self.app_url
     }
@@ -105,7 +105,7 @@ impl EmbeddedPostgres {
     }
 }
 
-/// Says how to connect, whatever `PGSSLMODE` the user has exported.
+/// Connection options, independent of an exported `PGSSLMODE`.
 fn url(account: &str, password: &str, port: u16, database: &str) -> String {
     format!("postgres://{account}:{password}@127.0.0.1:{port}/{database}?sslmode=disable")
 }

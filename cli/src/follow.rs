@@ -1,4 +1,4 @@
-//! Following runs to their end: by events, which are quick, with a slow look now and then, which is sure.
+//! Follows runs to their end: by events, which are quick, and by a slow poll, which is reliable.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::{
     client::{Client, ClientError, Event, Events, Run},
 };
 
-/// Even if every event were lost, the end of a run is seen this soon.
+/// The interval of the poll: the longest delay if every event is lost.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// A worker takes a run up in milliseconds. After this long it is worth asking whether there is one.
+/// A worker takes a run within milliseconds. After this time we check whether a worker is alive.
 const WONDER_AFTER: Duration = Duration::from_secs(3);
 
-/// Runs on their way, and where they are shown: the bar of the same place.
+/// Unfinished runs; each has the bar with the same index.
 pub struct Follow<'a> {
     client: &'a Client,
     bars: &'a mut Bars,
@@ -80,9 +80,9 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// Says so where a run waits and nobody is there to take it up.
+    /// Warns if a run waits and no worker is alive.
     async fn look_for_workers(&mut self) -> Result<(), ClientError> {
-        // An API that is away is noticed elsewhere.
+        // An unreachable API is reported elsewhere.
         let Ok(alive) = self.client.workers().await else { return Ok(()) };
         let nobody = alive["items"].as_array().is_some_and(Vec::is_empty);
         for place in (0..self.ids.len()).filter(|_| nobody) {
@@ -100,7 +100,7 @@ impl<'a> Follow<'a> {
                 self.ended[place] = Some(run);
             }
             Ok(run) => self.bars.stand(place, &run),
-            // The stream of events notices too, and decides when to give up.
+            // The stream of events notices this too, and decides when to give up.
             Err(error) if error.is_passing() => {}
             Err(error) => return Err(error),
         }

@@ -8,15 +8,16 @@ use vitrina_shared::{
     config::{DatabaseConfig, Env, OptionalDatabaseConfig, SourceConfig},
     database, migrate,
     process::Failure,
+    sql,
 };
 
 use crate::embedded_postgres::EmbeddedPostgres;
 
 /// A migrated database.
 pub struct Home {
-    /// For whoever owns it: migrations and the demo's data.
+    /// The owner's account: migrations and the demo's data.
     pub owner: DatabaseConfig,
-    /// For the services.
+    /// The services' account.
     pub app: DatabaseConfig,
     embedded: Option<EmbeddedPostgres>,
 }
@@ -50,7 +51,7 @@ impl Home {
         Ok(Some(home))
     }
 
-    /// What and where it is, in a few words.
+    /// A short description of the database.
     pub fn describe(&self, data_dir: &Path) -> String {
         match &self.embedded {
             Some(_) => format!("PostgreSQL of its own in {}", data_dir.display()),
@@ -74,17 +75,16 @@ impl Home {
     }
 }
 
-/// On a database of its own the newcomer is the operator, and may have marts created. On somebody's server whoever runs
-/// it decides.
+/// On the embedded database marts may be created from queries. On the user's own server its operator decides.
 pub fn with_own_database(env: Env) -> Env {
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
     let allow = !set("DATABASE_URL") && !set("VITRINA_CREATE_TARGETS");
     env.with("VITRINA_CREATE_TARGETS", allow.then_some(true))
 }
 
-/// The services' account has no password until somebody gives it one. This one is ours, made of hexadecimal digits.
+/// Gives the services' account the password that we generated, of hexadecimal digits.
 async fn set_app_password(owner: &PgPool, password: &str) -> Result<(), sqlx::Error> {
-    let statement = format!("alter role vitrina_app password '{}'", password.replace('\'', "''"));
+    let statement = format!("alter role vitrina_app password {}", sql::literal(password));
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(owner).await?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The `vitrina` command: everything in one process for a newcomer, a service each for an operator, a client for both.
 //!
 //! `arguments` says what can be typed; `commands` has a file per command. [`client`] is the REST API as commands see it,
-//! [`output`] what they show, `follow` and `bars` a run on its way. [`embedded_postgres`] is the server for whoever has
-//! none at hand, `home` that or the user's own, `services` the API and workers on it; [`cinema`] is the demo's data.
+//! [`output`] what they show, `follow` and `bars` the progress of a run. [`embedded_postgres`] is the server for users
+//! without one, `home` that or the user's own, `services` the API and workers on it; [`cinema`] is the demo's data.
 
 pub mod arguments;
 mod bars;

@@ -1,4 +1,4 @@
-//! What somebody who mistyped a name probably meant.
+//! Suggestions for mistyped names.
 
 /// The known name that is nearest to `typed`, if one is near at all.
 pub fn of<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,7 +1,7 @@
-//! What is shown: text for people, JSON for programs.
+//! Output: text for people, JSON for programs.
 //!
-//! Colours are written always and taken out again by `anstream` where nobody would see them: in a pipe, with `NO_COLOR`,
-//! on a dumb terminal. Whatever else would steer a terminal is taken out here, wherever the text came from.
+//! Colours are always written, and `anstream` removes them in a pipe, with `NO_COLOR` and on a dumb terminal. All other
+//! control characters are removed here, wherever the text came from.
 
 mod quiet_keys;
 mod style;
@@ -18,7 +18,7 @@ pub use table::{Cell, Table};
 pub use vitrina_shared::process::printable;
 use vitrina_shared::process::{Failure, steers_a_terminal};
 
-/// How to show what was read.
+/// The format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct Format {
     /// Print JSON, as the API wrote it
@@ -27,7 +27,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Shows JSON as it is, or what `text` makes of it.
+    /// Prints the JSON, or the text that `text` makes of it.
     pub fn show<T: serde::de::DeserializeOwned>(
         self,
         answer: Value,
@@ -49,7 +49,7 @@ pub fn line(text: impl AsRef<str>) {
     let _ = try_line(text);
 }
 
-/// Prints a line, and tells whether anybody still reads.
+/// Prints a line, and returns whether the reader is still there.
 pub fn try_line(text: impl AsRef<str>) -> io::Result<()> {
     write_line(&style::clean(text.as_ref()))
 }
@@ -60,12 +60,12 @@ fn write_line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Says something beside the result, on standard error.
+/// Prints a note on standard error.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr().lock(), "{}", style::clean(text.as_ref()));
 }
 
-/// Prints JSON: on lines for eyes, on one line for programs.
+/// Prints JSON: indented on a terminal, on one line otherwise.
 pub fn json(value: &Value) {
     let text = if io::stdout().is_terminal() { format!("{value:#}") } else { value.to_string() };
     let _ = write_line(&escaped(&text));
@@ -77,7 +77,7 @@ pub fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         if steers_a_terminal(c) {
-            // None of them needs two.
+            // Each of these characters is one UTF-16 unit.
             text.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             text.push(c);
@@ -86,12 +86,12 @@ pub fn escaped(json: &str) -> String {
     text
 }
 
-/// Whether both streams are seen by a person.
+/// Whether both streams are a terminal.
 pub fn is_interactive() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
-/// How wide the terminal is; none where there is no terminal.
+/// The width of the terminal; none without a terminal.
 pub fn width() -> Option<usize> {
     let stdout = io::stdout();
     if !stdout.is_terminal() {

@@ -1,4 +1,4 @@
-//! Pipelines and targets as a file has them: YAML, one document or several.
+//! Files with pipelines and targets: YAML, one document or several.
 //!
 //! text → `yaml` (a tree that knows its places) → `check` (against the schema, all problems at once) → `entries` (typed).
 //! The schema is generated from the types of `entries`, so that the three agree.
@@ -19,10 +19,10 @@ use self::entries::Document;
 use self::yaml::Node;
 use crate::client::FieldError;
 
-/// Everything that a file asks for.
+/// The content of a file.
 #[derive(Debug)]
 pub struct PipelineFile {
-    /// What the file is called.
+    /// Name of the file.
     pub name: String,
     /// The targets, in the order of the file.
     pub targets: Vec<Entry<TargetEntry>>,
@@ -30,18 +30,16 @@ pub struct PipelineFile {
     pub pipelines: Vec<Entry<PipelineEntry>>,
 }
 
-/// One entry, and where it stands.
+/// One entry and its place.
 #[derive(Debug)]
 pub struct Entry<T> {
-    /// What it asks for.
     pub wanted: T,
     node: Node,
 }
 
-/// Something wrong in a file, and where.
+/// A problem of a file and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
     pub place: Place,
     /// What it is about: a pipeline, a target, a field.
     pub about: String,
@@ -77,7 +75,7 @@ impl PipelineFile {
     }
 
     fn add(&mut self, node: &Node) -> Result<(), Problem> {
-        // What the schema cannot say, serde does: numbers that are too large, for instance.
+        // serde finds what the schema cannot express, for instance numbers that are too large.
         let document: Document = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
             let field = error.path().to_string();
             Problem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
@@ -136,7 +134,7 @@ pub fn report(name: &str, problems: &[Problem]) -> String {
     format!("{name} has {many}, nothing was changed:{}", lines.collect::<String>())
 }
 
-/// What the API found, as problems of an entry.
+/// Problems that the API found, as problems of an entry.
 pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> Problem) -> Vec<Problem> {
     errors.into_iter().map(|error| problem(&error.field, error.message)).collect()
 }

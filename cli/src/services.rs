@@ -11,7 +11,7 @@ use vitrina_shared::{
 };
 use vitrina_worker::Worker;
 
-/// What the API and workers on one database are told.
+/// The settings of the API and workers on one database.
 pub type Settings = (LogConfig, OptionalDatabaseConfig, ApiConfig, WorkerConfig, SourceConfig);
 
 /// Running services.
@@ -46,7 +46,7 @@ impl Services {
         Ok(Self { addr, running, stop })
     }
 
-    /// Waits until all have ended; when one ends, the others are told to.
+    /// Waits until all have ended; when one ends, the others are stopped.
     pub async fn wait(mut self) -> Result<(), Failure> {
         let mut outcome = Ok(());
         while let Some(ended) = self.running.join_next().await {

@@ -13,7 +13,7 @@ use vitrina::embedded_postgres::{EmbeddedPostgres, EmbeddedPostgresError, Search
 
 const VICTIM_DIR: &str = "VITRINA_TEST_VICTIM_DIR";
 
-/// A data directory that the server's account may enter, whoever we are.
+/// A data directory that the server's account may enter, also if we are root.
 struct Place(TempDir);
 
 impl Place {

@@ -30,7 +30,7 @@ fn vitrina() -> Command {
     command
 }
 
-/// A directory that the server's account may enter, whoever we are.
+/// A directory that the server's account may enter, also if we are root.
 fn place() -> TempDir {
     tempfile::Builder::new().permissions(Permissions::from_mode(0o711)).tempdir().unwrap()
 }
@@ -137,7 +137,7 @@ fn demo(data_dir: &Path, films: &str, ratings: &str, elasticsearch: Option<&str>
 #[tokio::test]
 async fn the_demo_ends_with_every_mart_equal_to_its_source() {
     let directory = place();
-    // Its indexes have names that somebody may use: only on the node of the test run.
+    // Its indexes have fixed names, which may be in use on another node.
     let node = std::env::var("VITRINA_TEST_ELASTICSEARCH_NODE").and(std::env::var("VITRINA_TEST_ELASTICSEARCH_URL"));
     let last = demo(directory.path(), "500", "2000", node.as_deref().ok());
     let names: Vec<_> = last["pipelines"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
--- The end of a report, for whoever waits for it. The id only: the truth is in the table.
+-- Announces the end of a report to requests that wait for it. The id only: the truth is in the table.
 create or replace function etl.announce_report() returns trigger
     language plpgsql
     set search_path = pg_catalog, pg_temp
@@ -11,7 +11,7 @@ $$;
 
 comment on function etl.announce_report is 'Announces the end of a report';
 
--- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+-- An unchanged trigger is left alone: creating it again takes a lock that runs would have to wait for.
 do $$
 begin
     if not exists (

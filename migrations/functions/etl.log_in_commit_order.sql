@@ -16,7 +16,7 @@ begin
     select e.written_by into epoch_by from etl.etl_log_epoch e where e.only_row and e.written_by = e.xmin;
     if epoch_by is null then
         epoch_by := pg_current_xact_id()::xid;
-        -- The clock leads past everything that was given before; the other bound holds where the clock was set back.
+        -- The clock is past every id that was given before; the other bound is for a clock that was set back.
         perform setval('etl.etl_transitions_id_seq', greatest(
             (select last_value + 1000000 from etl.etl_transitions_id_seq),
             (extract(epoch from clock_timestamp()) * 1000000)::bigint
@@ -25,9 +25,9 @@ begin
         on conflict (only_row) do update set written_by = excluded.written_by;
     end if;
     update etl.etl_transitions set id = default where id = new.id returning id into place;
-    -- Ids only: a payload has 8,000 bytes, and whoever is woken reads the truth from the table.
+    -- Ids only: a payload has at most 8,000 bytes, and readers take the entries from the table.
     perform pg_notify('vitrina_events', json_build_object('id', place, 'pipeline_id', new.pipeline_id)::text);
-    -- A transaction that wrote rows too says that it wants to wait (`store::wait_for_disk`).
+    -- A transaction that wrote rows too asks to wait for the disk (`store::wait_for_disk`).
     -- The first entry of an epoch waits too, or a second crash would begin the same epoch again.
     if current_setting('vitrina.wait_for_disk', true) is distinct from 'on' then
         perform set_config(
@@ -40,7 +40,7 @@ $$;
 
 comment on function etl.log_in_commit_order is 'Gives an entry of the log its id within the commit, and announces it';
 
--- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+-- An unchanged trigger is left alone: creating it again takes a lock that runs would have to wait for.
 do $$
 begin
     if not exists (

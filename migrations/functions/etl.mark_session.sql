@@ -1,6 +1,7 @@
 -- A query can change the name of its session. It cannot let go of a lock that lasts as long as the transaction. The lock is
--- shared and only tried for: no account can make Vitrina wait by it, and what cannot be marked is not executed. Every account
--- sees which locks there are and can take them too, so a part of the key is random: who has seen one mark does not know the next.
+-- shared and taken without waiting: no account can make Vitrina wait by it, and a session that cannot be marked executes
+-- nothing. Every account sees all locks and can take them too, so a part of the key is random: one mark does not reveal the
+-- next.
 create or replace function etl.mark_session(work uuid) returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp
@@ -13,7 +14,7 @@ begin
             return;
         end if;
     end loop;
-    -- Nobody could find the session to end it.
+    -- Without a mark the session could not be found and ended.
     raise exception using errcode = '55P03', message = 'another session holds the advisory locks by which Vitrina finds its own statements';
 end
 $$;

@@ -1,4 +1,4 @@
--- Whose rows may still become visible: asked when a run begins, when it ends, and by the gauge of the horizon's lag.
+-- Sessions whose rows may still become visible. Read when a run begins, when it ends, and by the gauge of the horizon's lag.
 create or replace view etl.other_sessions as
 select a.pid, a.xact_start, a.backend_xid is not null as has_written,
        -- Without pg_read_all_stats, or where a session does not track what it does, its transactions have no start.

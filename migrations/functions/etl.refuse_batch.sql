@@ -1,4 +1,4 @@
--- A batch that may not commit. The worker knows by the code what to do about it.
+-- Refuses to commit a batch. The worker decides by the code what to do.
 --   VT001  another worker has taken it over
 --   VT002  its run was ended
 --   VT003  its page did not get further

@@ -25,15 +25,15 @@ create or replace function etl.run_batch(
     set search_path = pg_catalog, pg_temp
 as $$
 declare
-    range etl.etl_run_ranges;
-    run etl.etl_runs;
+    range record;
+    run record;
     page record;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
     -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
-    select * into range
+    select g.after, g.upper, g.walks_by, g.horizon, g.server into range
     from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
     for no key update;
@@ -70,7 +70,7 @@ begin
             else r.checkpoint_to
         end
     where r.id = batch_run and r.status = 'RUNNING'
-    returning * into run;
+    returning r.pipeline_id, r.mode, r.checkpoint_epoch, r.rows_read, r.rows_written, r.rows_total, r.started_at into run;
     if not found then
         perform etl.refuse_batch('VT002', 'the run was ended');
     end if;

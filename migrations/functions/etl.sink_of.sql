@@ -1,4 +1,4 @@
--- Where a run writes, as the label `sink` of its metrics says it. The last step's target wins, as it does for the run.
+-- The label `sink` of a run's metrics. The last step's target wins, as it does for the run.
 create or replace function etl.sink_of(inputs jsonb) returns text
     language sql
     immutable

@@ -1,4 +1,4 @@
--- Where a worker puts a page down before it is written: tables of its session, emptied by every commit.
+-- Temporary tables in which a worker stages a page before it is written; every commit empties them.
 create or replace function etl.stage_page() returns void
     language plpgsql
     set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- A `json` may say what no `jsonb` can hold: \u0000, half of a surrogate pair, a number beyond every bound. Such a row must
--- not keep its own letter, and with that its whole batch, from being written.
+-- A `json` may contain what no `jsonb` can hold: \u0000, half of a surrogate pair, a number that is too large. Such a row
+-- must not prevent its own letter, and so its whole batch, from being written.
 create or replace function etl.storable(doc text) returns jsonb
     language plpgsql
     immutable

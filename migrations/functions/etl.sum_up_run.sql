@@ -20,7 +20,7 @@ begin
         new.pipeline_id, new.mode, etl.sink_of(new.inputs), new.status, 1, new.rows_read, new.rows_written,
         new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), counts,
         new.finished_at, new.requested_at, new.started_at,
-        -- A full run of an incremental pipeline has a bound too: up to it everything was settled when it began.
+        -- A full run of an incremental pipeline has a bound too: the horizon when it began.
         (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id))
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
@@ -44,8 +44,8 @@ $$;
 
 comment on function etl.sum_up_run is 'Adds a run that has ended to etl_run_totals';
 
--- Batches do not set finished_at, so they do not even ask whether this trigger has something to do.
--- A trigger that is there as it should be is left alone: to make it anew takes a lock that runs would have to wait for.
+-- Batches do not set finished_at, so the trigger does not fire for them.
+-- An unchanged trigger is left alone: creating it again takes a lock that runs would have to wait for.
 do $$
 begin
     if not exists (

@@ -10,7 +10,7 @@ $$;
 
 comment on function etl.this_server is 'The server: its timeline and when it was started';
 
--- A default that is there as it should be is left alone: to set it anew takes a lock that runs would have to wait for.
+-- An unchanged default is left alone: setting it again takes a lock that runs would have to wait for.
 do $$
 begin
     if not exists (

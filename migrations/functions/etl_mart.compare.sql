@@ -1,4 +1,4 @@
--- Read-only by a subtransaction, as etl_page.read is: what compares marts cannot write them.
+-- Read-only by a subtransaction, like etl_page.read: a comparison cannot write marts.
 create or replace function etl_mart.compare(statement text, parameters text[])
     returns jsonb
     language plpgsql
@@ -21,7 +21,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return found;
 end

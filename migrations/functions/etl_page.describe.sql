@@ -24,9 +24,9 @@ begin
         left join pg_collation c on c.oid = a.attcollation and a.attcollation <> t.typcollation
         left join pg_namespace n on n.oid = c.collnamespace
         where a.attrelid = 'pg_temp.vitrina_judged'::regclass;
-        -- Once more in other brackets: a text that closes a bracket of ours and goes on behind it cannot be read in both.
+        -- Once more in other brackets: a text that closes our bracket and continues behind it is not valid in both.
         execute 'create temporary view vitrina_bracketed as select * from ((' || query || E'\n)) as source';
-        -- The view has said everything. With it goes whatever a literal of the query has set off while it was read.
+        -- Rolls the view back, with all effects of literals that were evaluated while the query was parsed.
         done := true;
         raise exception using errcode = 'VT005', message = 'described';
     exception
@@ -38,7 +38,7 @@ begin
             perform etl_query.blame_query(before, pg_catalog.current_setting('search_path'), sqlstate, sqlerrm);
             raise;
     end;
-    -- Written with schemas throughout: the path may be the query's by now.
+    -- All names have their schema: the query may have changed the search_path.
     perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
     return next;
 end

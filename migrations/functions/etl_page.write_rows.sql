@@ -1,4 +1,4 @@
--- Writes rows of pg_temp.vitrina_page. Where the server refuses one, it is looked for by halving and put aside.
+-- Writes rows of pg_temp.vitrina_page. A row that the server refuses is found by halving the page, and put aside.
 create or replace function etl_page.write_rows(statement text, first bigint, last bigint, most_refused bigint) returns bigint
     language plpgsql
     set search_path = pg_catalog, pg_temp
@@ -9,13 +9,13 @@ declare
 begin
     begin
         execute statement into written using first, last;
-        -- What is checked at the end of a transaction is checked here: then nobody could say which row it was.
+        -- Deferred constraints are checked here: at the commit it would not be known which row broke them.
         set constraints all immediate;
         return written;
     exception
         when data_exception or integrity_constraint_violation then
             if first >= last then
-                -- Messages are stored up to a length: the code, by which viewers are not shown the words, is never cut off.
+                -- Stored messages have a limited length: the code, by which viewers are not shown the message, is never cut off.
                 insert into pg_temp.vitrina_refused (place, error)
                 values (first, format('%s (SQLSTATE %s)', left(sqlerrm, 3000), sqlstate));
                 if (select count(*) from pg_temp.vitrina_refused) > most_refused then

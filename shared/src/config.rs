@@ -1,4 +1,4 @@
-//! What the environment says, a struct per concern.
+//! Settings from the environment, a struct per concern.
 //!
 //! A program names the structs it needs and reads them at once; if anything is wrong it learns of every wrong
 //! variable together, by name and with what the variable takes:

@@ -19,28 +19,28 @@ pub use self::{
 };
 use crate::config::DatabaseConfig;
 
-/// How long a request waits for a connection before it is told that the database is away.
+/// How long a request waits for a connection before the database counts as away.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// For sessions that look up Vitrina's own rows, always by their keys. A plan made while a table was small must not scan it
 /// when it has grown, and is as good for the next key as for this one.
 pub const BY_KEY: [(&str, &str); 2] = [("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan")];
 
-/// What ends a transaction that was left open, without a warning where there is none.
+/// Ends a transaction that was left open, without a warning if there is none.
 ///
-/// The driver rolls a transaction back when its owner is dropped, but not while `begin` is under way: the answer finds nobody,
-/// and the next user of the connection would write into a transaction that is never committed.
+/// The driver rolls a transaction back when its owner is dropped, but not while `begin` is under way: then the next user of
+/// the connection would write into a transaction that is never committed.
 const END_TRANSACTION: &str = "begin; rollback";
 
-/// What makes a session that executed a user's query new again. The query cannot have changed its role. The settings come
-/// first: until then names may mean what the query wanted them to. Prepared statements stay, so the last statement counts
-/// them: those that the driver made, and those that were made in SQL.
+/// Resets a session that executed a user's query. The query cannot have changed its role. The settings are reset first:
+/// until then the query may have changed what names mean. Prepared statements stay, so the last statement counts them:
+/// those that the driver made, and those that were made in SQL.
 const RENEW: &str = "begin; rollback; reset all; close all; unlisten *; select pg_catalog.pg_advisory_unlock_all();
     discard temp; discard sequences;
     select pg_catalog.count(*) filter (where not p.from_sql), pg_catalog.count(*) filter (where p.from_sql)
     from pg_catalog.pg_prepared_statement() as p";
 
-/// A pool that connects when it is first used: a service starts, and says so, while its database is away.
+/// A pool that connects when it is first used, so that a service can start while its database is away.
 pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     pool_with(config, application, &[])
 }
@@ -51,14 +51,13 @@ pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
-/// Such a pool for sessions that execute users' queries: whatever one of them has left in its session is gone before the
-/// session is used again.
+/// Such a pool for sessions that execute users' queries: a session is reset before it is used again.
 pub fn pool_for_queries(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
     let options = Silence::default().bounds(options(config), |connection| Box::pin(renew(connection)));
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
 }
 
-/// Such a pool for a library whose statements have no deadline: [`Watch`] tells when one of them does not come back.
+/// Such a pool for a library whose statements have no deadline: [`Watch`] reports a statement that does not return.
 pub fn watched_pool(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> (PgPool, Watch) {
     let silence = Silence::default();
     // A connection that is closed for its age would not be counted as returned.
@@ -90,21 +89,21 @@ fn options(config: &DatabaseConfig) -> PgPoolOptions {
         .test_before_acquire(false)
 }
 
-/// What every session of ours has, whatever the server's defaults are.
+/// The settings of every session of ours, independent of the server's defaults.
 ///
 /// Text forms of values are part of checkpoints, so the settings that shape them are fixed.
 pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions {
     // A statement may hold values of rows: what is worth a line is logged by us.
     options.disable_statement_logging().application_name(application).options([
-        // Whatever others have put into `public`, a schema of the account's name or the session, names mean the server's own,
-        // and those of the queue, which looks for a type of its own.
+        // Names mean the server's own objects, whatever `public`, a schema of the account's name or the session contain,
+        // and those of the queue, which uses a type of its own.
         ("search_path", "pg_catalog,apalis,pg_temp"),
         ("timezone", "UTC"),
         ("datestyle", "ISO, YMD"),
         ("intervalstyle", "iso_8601"),
         ("extra_float_digits", "1"),
         ("bytea_output", "hex"),
-        // The statements of a batch count on seeing what others have committed meanwhile.
+        // The statements of a batch must see what other sessions have committed meanwhile.
         ("default_transaction_isolation", "read committed"),
         ("client_min_messages", "warning"),
         // Compiling a page takes longer than running it.
@@ -120,7 +119,7 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
     ])
 }
 
-/// What a client is told when the server takes no writes.
+/// The message when the server takes no writes.
 pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
     connect to the primary, or turn the setting off";
 

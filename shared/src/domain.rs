@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod checkpoint;
 pub mod clock_key;
+pub mod column_type;
 pub mod error_class;
 mod ids;
 mod index_fit;
@@ -21,6 +22,7 @@ pub mod task_plan;
 pub mod transform;
 
 pub use checkpoint::{Checkpoint, Position};
+pub use column_type::{ColumnType, Equal, Identity};
 pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};

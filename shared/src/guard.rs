@@ -1,21 +1,22 @@
 //! What a source query may do.
 //!
-//! A pipeline's query is written by a user and executed by us, beside tables that it must not touch. Four layers stand
-//! between the two:
+//! A user writes a pipeline's query, and Vitrina executes it in a database with tables that it must not touch. Four layers
+//! protect them:
 //!
-//! 1. *Early*: [`parse()`] reads the text, and [`check_functions`] the names that it calls, for a clear answer. What we send
-//!    to the server later is not the user's text but our reading of it (`text`). This layer decides nothing alone: another
-//!    reading than the server's is a hole.
-//! 2. *Judged*: [`describe()`] has the server read the query, and every function, operator, type and relation in that reading
-//!    is looked up by oid (`judged`). Functions are allowed, not forbidden (`allowed`).
-//! 3. *Confined*: the query executes in `etl_page.read`, a stable function with the rights of [`QUERY_ROLE`], which may select
-//!    from the source schemas and nothing else. PostgreSQL refuses there what is not a select, and every change of role.
-//! 4. *Bounded*: time, memory and files, by settings of the services' sessions and role; what goes on too long is cancelled.
+//! 1. *Early*: [`parse()`] reads the text, and [`check_functions`] the names that it calls, for a clear message. The server
+//!    later gets not the user's text but its tokens, written anew (`text`). This layer decides nothing alone, because our
+//!    parser may read a text differently from the server.
+//! 2. *Judged*: [`describe()`] lets the server parse the query, and every function, operator, type and relation in the tree
+//!    is looked up by oid (`judged`). The list of functions is an allow-list (`allowed`).
+//! 3. *Confined*: the query executes in `etl_page.read`, a function with the rights of [`QUERY_ROLE`], which may only
+//!    select from the source schemas. Its subtransaction is read-only, and PostgreSQL refuses every change of role there.
+//! 4. *Bounded*: time, memory and files, by settings of the services' sessions and role; a statement that takes too long is
+//!    cancelled.
 //!
 //! Read `placeholders` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`, `judged`, `allowed`.
 //!
-//! What a function of a source schema does inside, and which tables a view of one reads, is its owner's word: layers 3 and 4
-//! hold there too.
+//! The owner of a function or a view in a source schema decides what it does and which tables it reads; layers 3 and 4 hold
+//! there too.
 
 mod allowed;
 mod describe;
@@ -35,7 +36,7 @@ use describe::keep_temporary_schema;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
 pub use functions::{FunctionName, check_functions};
-pub use judged::{FIRST_ADDED, check_arriving, check_types};
+pub use judged::{check_arriving, check_types};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 

@@ -3,15 +3,16 @@
 //! Reading order, which is also the only direction in which modules may import:
 //!
 //! 1. [`domain`]: pure types and decisions, no I/O;
-//! 2. [`store`]: SQL and nothing else, a file per table;
-//! 3. [`guard`]: what a source query may say;
-//! 4. [`validation`]: everything that must hold of a pipeline before it is stored;
-//! 5. [`jobs`]: how work enters the queue;
-//! 6. [`lifecycle`]: the only code that changes a status;
-//! 7. [`configuration`]: creating, changing and removing pipelines, allowing targets;
-//! 8. [`reports`]: what clients want to know and workers find out;
-//! 9. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced;
-//! 10. [`rights`]: whether a service may do more than it needs, said at its start.
+//! 2. [`sql`]: quoting, literals, upserts and binary COPY, as text;
+//! 3. [`store`]: SQL and nothing else, a file per table;
+//! 4. [`guard`]: what a source query may say;
+//! 5. [`validation`]: everything that must hold of a pipeline before it is stored;
+//! 6. [`jobs`]: how work enters the queue;
+//! 7. [`lifecycle`]: the only code that changes a status;
+//! 8. [`configuration`]: creating, changing and removing pipelines, allowing targets;
+//! 9. [`reports`]: what clients want to know and workers find out;
+//! 10. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced;
+//! 11. [`rights`]: whether a service may do more than it needs, said at its start.
 //!
 //! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start
 //! and know no more of these than the domain; [`local_request`] is what it answers without a token, and [`tls`] why a server
@@ -32,6 +33,7 @@ pub mod process;
 pub mod progress;
 pub mod reports;
 pub mod rights;
+pub mod sql;
 pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]

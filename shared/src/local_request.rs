@@ -39,7 +39,7 @@ pub struct Provenance<'a> {
 }
 
 impl<'a> Provenance<'a> {
-    /// Gathers what a request says; `values` returns all values of a header.
+    /// Gathers the headers of a request; `values` returns all values of a header.
     pub fn of(authority: Option<&'a str>, values: impl Fn(&'static str) -> Vec<&'a [u8]>) -> Self {
         Self { authority, host: values("host"), origin: values("origin"), site: values("sec-fetch-site") }
     }

@@ -1,8 +1,7 @@
 //! Metric names, what they mean, and the recorder that both services share.
 //!
-//! What a process knows of itself is recorded with the macros of `metrics`. What the whole deployment did stands in the
-//! database and is read from there by the API (`vitrina_api::deployment`): it is exact, and a process that dies takes
-//! nothing of it along.
+//! A process records its own measurements with the macros of `metrics`. The counters of the whole deployment are in the
+//! database, and the API reads them (`vitrina_api::deployment`): they are exact, and the death of a process loses none.
 
 mod catalog;
 mod exposition;
@@ -107,7 +106,7 @@ pub fn recorder() -> Option<&'static PrometheusHandle> {
 /// The media type of [`render`].
 pub const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What this process counted so far, in Prometheus' text format.
+/// The metrics of this process, in Prometheus' text format.
 pub fn render() -> String {
     let recorded = recorder().map(PrometheusHandle::render).unwrap_or_default();
     let mut own = Exposition::default();

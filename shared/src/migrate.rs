@@ -20,8 +20,9 @@ const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 
-/// How often a migration is tried while transactions of the services are in its way, and how long it waits in between. It waits for a
-/// single lock for less than the second after which the server looks for deadlocks, so that it gives way and not a run.
+/// How often a migration is tried while transactions of the services are in its way, and how long it waits in between. It
+/// waits for a single lock for less than the server's `deadlock_timeout`, one second, so that the migration gives way and
+/// not a run.
 const TRIES: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
 const GIVE_WAY: &str = "set local lock_timeout = '200ms'";
@@ -41,7 +42,7 @@ pub enum MigrateError {
     /// The account lacks a right.
     #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
     Denied(sqlx::migrate::MigrateError),
-    /// What would be Vitrina's belongs to others.
+    /// A schema or object of Vitrina's belongs to another account.
     #[error("{}", refusal(.0))]
     Foreign(Vec<owners::Foreign>),
     /// The server takes no writes.
@@ -95,7 +96,7 @@ fn advice(error: &sqlx::Error) -> &'static str {
     database::advice(error).unwrap_or("check the server and DATABASE_URL")
 }
 
-/// What is said of the first thing that belongs to another, and of how many there are.
+/// The message about the first foreign object, and the number of all.
 fn refusal(found: &[owners::Foreign]) -> String {
     let Some(first) = found.first() else { return String::new() };
     let more = if found.len() > 1 { format!(", as do {} more things", found.len() - 1) } else { String::new() };
@@ -165,14 +166,14 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     Ok(())
 }
 
-/// How a database stands beside this program.
+/// The migrations of a database compared with this program's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// Migrations of ours that it has.
     pub applied: usize,
     /// Migrations of ours that it lacks. Functions that are older than ours count as one.
     pub missing: usize,
-    /// What it has and we do not know: a newer program made it.
+    /// Migrations that this program does not know: a newer one applied them.
     pub newer: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! LISTEN with its own ping and reconnect.
 //!
-//! A notification only says «look now»; the truth is in the tables. So a lost one costs latency and nothing else, and
-//! a listener that was away wakes its readers once after it is back.
+//! A notification only tells a reader to read the tables, which are the truth. So a lost one costs only latency, and a
+//! listener that was away wakes its readers once after it is back.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub type Wakeups = watch::Receiver<u64>;
 /// Something that the listener noticed.
 #[derive(Debug)]
 pub enum Noticed<'a> {
-    /// It connected: whatever was missed can be looked for now.
+    /// It connected: readers can now look for what they missed.
     Connected,
     /// All was silent for a while, and the connection is still there: nothing was missed.
     Silence,
@@ -36,7 +36,7 @@ pub enum Noticed<'a> {
     Notification {
         /// The channel it came on.
         channel: &'a str,
-        /// What it says.
+        /// The payload.
         payload: &'a str,
     },
 }
@@ -84,8 +84,8 @@ async fn keep_listening(options: &PgConnectOptions, channels: &[&str], notice: &
     }
 }
 
-/// Connects through a pool that is made for this one connection. A listener that is dropped says goodbye to the server and
-/// keeps its place in the pool until the server has answered: over a connection that fell silent, for ever.
+/// Connects through a pool that is made for this one connection. A dropped listener sends `unlisten` and keeps its place in
+/// the pool until the server has answered, which on a silent connection never happens.
 async fn connect(options: &PgConnectOptions, channels: &[&str]) -> Result<PgListener, sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
@@ -99,7 +99,7 @@ async fn connect(options: &PgConnectOptions, channels: &[&str]) -> Result<PgList
     Ok(listener)
 }
 
-/// Hands notifications on, and tells of every silence, until the connection is lost.
+/// Passes notifications and silences on, until the connection is lost.
 async fn forward(mut listener: PgListener, notice: &(impl Fn(Noticed<'_>) + Sync)) -> sqlx::Error {
     notice(Noticed::Connected);
     loop {

@@ -1,4 +1,4 @@
-//! How far a run is, told while it runs.
+//! Progress of a run, announced while it runs.
 //!
 //! Progress is for eyes: it is announced and not stored, at most a few times a second, and a lost message is replaced
 //! by the next one. What counts is in `etl.etl_runs`.
@@ -15,7 +15,6 @@ pub const PROGRESS_CHANNEL: &str = "vitrina_progress";
 pub struct Progress {
     /// The pipeline.
     pub pipeline_id: Uuid,
-    /// Its name.
     pub pipeline: String,
     /// The run.
     pub run_id: Uuid,
@@ -31,14 +30,14 @@ pub struct Progress {
     pub eta_seconds: Option<f64>,
 }
 
-/// Mean speed and time left, as far as they can be told.
+/// Mean speed and remaining time, if known.
 pub fn pace(rows_read: i64, rows_total: Option<i64>, seconds: Option<f64>) -> (Option<f64>, Option<f64>) {
     let speed = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| rows_read as f64 / seconds);
     let left = rows_total.map(|total| (total - rows_read).max(0) as f64);
     (speed, left.zip(speed.filter(|speed| *speed > 0.0)).map(|(left, speed)| left / speed))
 }
 
-/// Announces progress to whoever listens.
+/// Announces progress to all listeners.
 pub async fn announce(connection: &mut PgConnection, progress: &Progress) -> sqlx::Result<()> {
     let payload = serde_json::to_string(progress).unwrap_or_default();
     sqlx::query!("select pg_notify($1, $2)", PROGRESS_CHANNEL, payload).execute(connection).await?;

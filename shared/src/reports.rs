@@ -16,9 +16,9 @@ use crate::{
     store::{pipelines, queue, reports},
 };
 
-/// Reports that may wait or be worked on at once: whoever asks for more is told to come back.
+/// The limit of unfinished reports: further requests are refused.
 const MOST_UNFINISHED: i64 = 100;
-/// Those of one requester, so that none can take the place of all others.
+/// The limit per requester, so that one cannot use up the total.
 const MOST_OF_ONE: i64 = 50;
 
 /// Why a report was not queued, or did not end.
@@ -43,9 +43,9 @@ pub enum ReportError {
 pub struct HeldReport {
     /// The job's id in the queue.
     pub id: String,
-    /// What is to be done.
+    /// The request.
     pub job: ReportJob,
-    /// Who holds it.
+    /// The worker that holds it.
     pub worker: String,
 }
 
@@ -136,7 +136,7 @@ async fn put_back(
     Ok(returned)
 }
 
-/// Fails the report of a job that nobody holds any more, because no worker survives it.
+/// Fails the report of a job that came back too often, because every worker that took it died.
 pub async fn give_up(db: &PgPool, job: &ReportJob, error: &str) -> Result<(), ReportError> {
     let mut connection = db.acquire().await?;
     reports::fail(&mut connection, job.report_id, ErrorClass::Fatal, error).await?;

@@ -1,7 +1,7 @@
-//! Says loudly that a service has more rights than it needs.
+//! Warns if a service has more rights than it needs.
 //!
-//! Everything works under the account of the owner, so nobody would notice. But what keeps a mistake of ours from becoming
-//! somebody's lost table is that the services' account cannot do it.
+//! Everything works under the owner's account too, so a wrong configuration would stay unnoticed. But only the limited
+//! rights of the services' account keep a mistake of ours from destroying a user's table.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -17,7 +17,7 @@ use crate::store::server::{self, Excess};
 /// How long to wait before asking again when the database is away.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What to do about too many rights.
+/// The advice about too many rights.
 pub const USE_THE_APP_ACCOUNT: &str =
     "leave this account to `vitrina migrate`, and give the services a DATABASE_URL with the account vitrina_app";
 

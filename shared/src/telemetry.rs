@@ -1,5 +1,4 @@
-//! The log: text for people or JSON for machines, on standard error and, if wanted, besides in a file. And traces, for
-//! whoever runs a collector.
+//! The log: text for people or JSON for machines, on standard error and optionally in a file; and traces, for a collector.
 //!
 //! Spans carry identity (`pipeline`, `run_id`, `batch` …), events carry facts. A line has both, and panics are lines
 //! like any other.
@@ -42,7 +41,6 @@ pub enum TelemetryError {
     Filter {
         /// The filter as given.
         filter: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// The log file cannot be opened.
@@ -50,7 +48,6 @@ pub enum TelemetryError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// Spans cannot be sent.
@@ -58,10 +55,9 @@ pub enum TelemetryError {
     Traces {
         /// The collector.
         endpoint: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// Somebody else collects the events of this process already.
+    /// Another subscriber collects the events of this process already.
     #[error("the log was started already")]
     AlreadyStarted,
 }
@@ -90,10 +86,10 @@ fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryE
     Ok(Some(Arc::new(file.map_err(|source| TelemetryError::File { path: path.clone(), source })?)))
 }
 
-/// Whatever is asked for: notices and warnings of the server are a user's words (`raise warning`), and may quote rows.
+/// Always off: notices and warnings of the server are users' texts (`raise warning`), and may quote rows.
 const NOTICES_OFF: &str = "sqlx::postgres::notice=off";
 
-/// What is logged, and where it goes.
+/// The subscriber and its outputs.
 struct Log {
     layers: Layers,
     filter: EnvFilter,

@@ -20,7 +20,7 @@ use vitrina_shared::{
     store::horizon::{self, Horizon},
 };
 
-use crate::environment::unpoisoned;
+use crate::mutex::unpoisoned;
 
 /// A clock is not set back further than this, unless somebody sees it.
 const LONGEST_STEP: TimeDelta = TimeDelta::days(1);

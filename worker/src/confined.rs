@@ -6,22 +6,24 @@
 //! Such a statement names the types of the query's columns. They were judged by their oids: where a name means another type by
 //! now, the statement fails before it has a value ([`unless_exchanged`]).
 
-use vitrina_shared::{domain::SourceColumn, guard::FIRST_ADDED};
+use vitrina_shared::{
+    domain::{SourceColumn, column_type::FIRST_ADDED},
+    sql::{literal, quoted, record},
+};
 
 /// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
 /// where it begins and `$6` its bound; `by_time` says that its key is a `timestamptz`.
 pub fn read<'a>(query: &str, columns: impl IntoIterator<Item = &'a SourceColumn>, by_time: bool) -> String {
     let columns: Vec<_> = columns.into_iter().collect();
-    let typed = |column: &&SourceColumn| {
+    let typed = |column: &&'a SourceColumn| {
         // Without it the server would order the rows otherwise than the query has.
         let collation = column.collation.as_ref().map(|collation| format!(" collate {collation}")).unwrap_or_default();
-        format!("{} {}{collation}", quote(&column.name), of_any_length(&column.type_name))
+        (column.name.as_str(), format!("{}{collation}", column.cast_type()))
     };
-    let types: Vec<_> = columns.iter().map(typed).collect();
     format!(
         "select * from etl_page.read({}, $5, $6, $4, {by_time}) as rows ({})",
         unless_exchanged(&columns, &literal(query), &literal(NOTHING)),
-        types.join(", ")
+        record(columns.iter().map(typed))
     )
 }
 
@@ -33,9 +35,8 @@ const NOTHING: &str = "select";
 /// judged; else `otherwise`, which must fail. It is decided when the statement is executed, and so after its names were
 /// resolved. Types of the server's own stay what they are, and cost nothing.
 fn unless_exchanged(columns: &[&SourceColumn], value: &str, otherwise: &str) -> String {
-    let same = |column: &&&SourceColumn| {
-        format!("to_regtype({}) = {}::oid", literal(&of_any_length(&column.type_name)), column.type_oid)
-    };
+    let same =
+        |column: &&&SourceColumn| format!("to_regtype({}) = {}::oid", literal(&column.cast_type()), column.type_oid);
     let mut same: Vec<_> = columns.iter().filter(|column| column.type_oid >= FIRST_ADDED).map(|c| same(&c)).collect();
     same.sort();
     same.dedup();
@@ -57,27 +58,7 @@ pub fn document(columns: &[&SourceColumn], doc: &str) -> String {
 
 /// The columns by name. A query that says `*` may have others by now, or these in another order.
 pub fn names(columns: &[SourceColumn]) -> String {
-    columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
-}
-
-/// A type as it came. SQL takes the two for types of length one where no length is given.
-pub fn of_any_length(type_name: &str) -> String {
-    let (element, array) = type_name.split_at(type_name.find('[').unwrap_or(type_name.len()));
-    match element {
-        "character" => format!("bpchar{array}"),
-        "bit" => format!("\"bit\"{array}"),
-        _ => type_name.to_owned(),
-    }
-}
-
-/// A name as SQL writes it, whatever it contains.
-pub fn quote(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text as SQL writes it, with standard strings: a backslash is a backslash.
-pub fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+    quoted(columns.iter().map(|column| column.name.as_str()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -19,6 +19,7 @@ use crate::{
     batch::{Plan, Reviewed},
     clock::DatabaseClock,
     in_hand::InHand,
+    mutex::unpoisoned,
     report_slots::ReportSlots,
     session::Sessions,
     sink::Sinks,
@@ -222,11 +223,6 @@ impl Environment {
             wake.send_modify(|count| *count += 1);
         });
     }
-}
-
-/// These maps are whole after every statement, so a panic elsewhere does not spoil them.
-pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a review depends on: all of the inputs, and the pipeline. One that was deleted and made again may have a target with

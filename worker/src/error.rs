@@ -26,8 +26,6 @@ const MAX_WORDS: usize = 3_000;
 const NO_FURTHER: &str = "the query returned a row that is not after ";
 /// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
 const SWAP_SCHEMA: &str = "etl_swap";
-/// How much the rejected rows of one batch may take: they are kept in memory until it commits.
-pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 /// How often the server may end the session of a job that is no worse for it: servers are restarted.
 const MOST_LOST: u32 = 6;
 /// Retries after the first attempt.
@@ -171,12 +169,6 @@ fn explained(error: BatchError, applies: bool, explain: impl Fn(String) -> Strin
         return BatchError::Failed { class: *class, message: explain(message.clone()) };
     }
     error
-}
-
-/// Why a batch fails whose rejected rows take too much. `what` begins the sentence: who refuses them.
-pub fn too_much_rejected(what: &str) -> String {
-    let most = MOST_REJECTED_BYTES >> 20;
-    format!("{what} rows of one batch that have more than {most} MiB together: lower batch_size, or mend the rows")
 }
 
 /// 1, 2, 4 seconds, up to a fifth more.

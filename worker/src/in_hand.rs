@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub use self::waits::{Waiting, Waits};
-use crate::environment::unpoisoned;
+use crate::mutex::unpoisoned;
 
 /// How long a statement may take to end after it was cancelled.
 pub const PATIENCE: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vitrina_shared::domain::{PipelineId, ReportKind};
 
-use crate::environment::unpoisoned;
+use crate::mutex::unpoisoned;
 
 /// Previews at once. They are short, and somebody waits for them.
 const PREVIEWS: usize = 2;

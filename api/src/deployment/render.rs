@@ -1,4 +1,4 @@
-//! What was read, as metrics.
+//! Renders the deployment's metrics.
 //!
 //! Every pipeline has all its series from the beginning, with zeros: what Prometheus sees for the first time does not
 //! count as an increase, and the first failure of a pipeline must.
@@ -20,10 +20,10 @@ use super::Facts;
 
 /// Statuses with which a run ends.
 const ENDS: [RunStatus; 3] = [RunStatus::Success, RunStatus::Failed, RunStatus::Cancelled];
-/// Gaps between runs from which on something is usual.
+/// The number of gaps between runs from which on their median counts as usual.
 const ENOUGH_GAPS: usize = 3;
 
-/// What one pipeline did.
+/// The sums of one pipeline.
 struct Sums<'a> {
     pipeline: &'a Glance,
     runs: BTreeMap<(Mode, RunStatus), i64>,
@@ -124,7 +124,7 @@ impl Facts {
             sums.insert(&pipeline.name, Sums::new(pipeline, classes));
         }
         for total in &self.totals {
-            // One that was removed or renamed between two statements is there again, or not, with the next answer.
+            // A pipeline that was removed or renamed between two statements is left out of this answer.
             if let Some(sums) = sums.get_mut(total.pipeline.as_str()) {
                 sums.add(total);
             }

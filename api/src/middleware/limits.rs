@@ -1,4 +1,4 @@
-//! A bound on requests at once, and on the time each may take.
+//! Limits on concurrent requests, and on the time of each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 
 use crate::problem::ApiError;
 
-/// Refuses requests beyond a number at once: a queue of them would only end in time-outs.
+/// Refuses requests beyond a number at once: queueing them would only end in time-outs.
 pub struct InFlight(Arc<Semaphore>);
 
 impl InFlight {
@@ -29,7 +29,7 @@ impl Handler for InFlight {
     }
 }
 
-/// Ends requests that take too long. What they had begun in the database is rolled back.
+/// Ends requests that take too long. Their transactions are rolled back.
 pub struct Timeout(pub Duration);
 
 #[async_trait]

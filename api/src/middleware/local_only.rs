@@ -1,9 +1,9 @@
 //! What browsers may send to an API without tokens.
 //!
-//! Such an API listens on loopback and lets everyone in who reaches it, so a website in a browser of this machine must not.
-//! [`vitrina_shared::local_request`] has the rules. With tokens a website has nothing to send: a browser adds no bearer token by
-//! itself. What asks for no token then is open to the network, but for `/metrics` on loopback, which has the rule of a worker's
-//! (`routes::ops`).
+//! Such an API listens on loopback and accepts every client that reaches it, so a website in a browser of this machine must
+//! not. [`vitrina_shared::local_request`] has the rules. With tokens a website cannot call the API: a browser adds no
+//! bearer token by itself. Routes without a token are then open to the network, except `/metrics` on loopback, which has
+//! the same rule as a worker's (`routes::ops`).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use vitrina_shared::local_request::{ForeignRequest, Provenance};
 
 use crate::{app::App, problem::ApiError};
 
-/// Refuses what another website sent, on every path and with every method.
+/// Refuses requests of other websites, on every path and with every method.
 pub struct LocalOnly(pub Arc<App>);
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl Handler for LocalOnly {
     }
 }
 
-/// Refuses what a browser sent for another website.
+/// Refuses a request that a browser sent for another website.
 pub fn check(req: &Request) -> Result<(), ForeignRequest> {
     let values = |name: &'static str| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
     Provenance::of(req.uri().authority().map(Authority::as_str), values).check()

@@ -17,12 +17,12 @@ use crate::app::App;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id that ties an answer, its log lines and its transitions together.
+/// The id that an answer, its log lines and its transitions share.
 #[derive(Debug, Clone)]
 pub struct RequestId(pub String);
 
 impl RequestId {
-    /// The client's id if it is a sane one, else a new one.
+    /// The client's id if it is valid, else a new one.
     fn of(req: &Request) -> Self {
         let sane = |id: &&str| {
             (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/+=@".contains(&b))
@@ -32,7 +32,7 @@ impl RequestId {
     }
 }
 
-/// The outermost layer: it sees every request, those without a route too.
+/// The outermost layer: every request passes it, also one without a route.
 pub struct RequestContext(pub Arc<App>);
 
 #[async_trait]

@@ -15,8 +15,8 @@ use crate::{
     views::Values,
 };
 
-/// Lets a request through whose token has at least this role. Without tokens the API is for this machine only, and
-/// whoever can reach it may do everything.
+/// Lets a request through whose token has at least this role. Without tokens the API serves this machine only, and every
+/// client may do everything.
 pub struct Requires(pub Role);
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Handler for Requires {
     }
 }
 
-/// Who sent the request, as the log of transitions names them.
+/// The sender of the request, as the log of transitions names it.
 #[derive(Debug, Clone)]
 pub struct Actor {
     name: Arc<str>,
@@ -44,17 +44,15 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Who sent the request.
     pub fn of(depot: &Depot) -> ApiResult<Self> {
         depot.get_typed::<Self>().cloned().map_err(|_| ApiError::internal("a route has no role"))
     }
 
-    /// Whether they see values of rows.
+    /// Whether the sender sees values of rows.
     pub fn values(&self) -> Values {
         self.values
     }
 
-    /// Their name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }

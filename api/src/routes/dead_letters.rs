@@ -1,4 +1,4 @@
-//! Rows that could not be written: list them, and have them tried again.
+//! Dead letters: list and replay them.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
     Ok(Json(Page::cut(rows, limit, |letter| letter.id.to_string(), |letter| DeadLetterView::new(letter, values))))
 }
 
-/// Try rows again that could not be written, as their source has them now.
+/// Replay rows that could not be written, as their source has them now.
 #[endpoint(
     operation_id = "replayDeadLetters",
     tags("dead letters"),
@@ -77,7 +77,7 @@ pub async fn replay(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<
     reports::report::<Replay, _>(&app, req, depot, &ReportRequest::Replay { ids }, wait).await
 }
 
-/// Where a page of letters ended: the id of the last one.
+/// The end of a page of letters: the id of the last one.
 struct Cursor(i64);
 
 impl std::str::FromStr for Cursor {

@@ -1,8 +1,8 @@
 //! `/events`: the transition log as a stream of server-sent events, with the progress of runs in between.
 //!
-//! A stream holds a cursor into the log and one page of it. It reads when its client takes, so a slow client holds no
-//! memory; it reads the table and not the notification, so nothing is lost or repeated however often the listener or
-//! the database went away meanwhile. Progress is not logged: it has no id and is not resumed.
+//! A stream holds a cursor into the log and one page of it. It reads the next page when its client has taken the last one,
+//! so a slow client costs no memory. It reads the table and not the notification, so no event is lost or repeated when the
+//! listener or the database was away. Progress is not logged: it has no id and is not resumed.
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ use crate::{
 const PAGE: usize = 100;
 /// Transitions that a stream may begin with at most.
 const MOST_OF_THE_LOG: i64 = 10_000;
-/// A comment at least this often, so that proxies and clients see that the stream lives.
+/// The longest pause between comments, by which proxies and clients see that the stream is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How long the database may take for a page. No client waits for the answer, so no other limit ends the wait.
 const READ_WITHIN: Duration = Duration::from_secs(5);
@@ -66,7 +66,7 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let ends = query.take_bool("follow") == Some(false);
     query.finish()?;
     let room = app.streams.take(actor.name())?;
-    // Subscribed before the cursor is read: whatever is logged after it wakes the stream.
+    // Subscribed before the cursor is read, so that every later entry wakes the stream.
     let wakeups = app.wakeups.clone();
     let pipeline = resolve(&app, only).await?;
     let cursor = first_cursor(&app, req, pipeline, last).await?;
@@ -101,7 +101,7 @@ enum Woken {
     Progress(SseEvent),
 }
 
-/// One client's place in the log.
+/// One client's position in the log.
 struct Feed {
     app: Arc<App>,
     values: Values,
@@ -117,7 +117,7 @@ struct Feed {
 
 impl Feed {
     fn events(self) -> impl Stream<Item = Result<SseEvent, Infallible>> {
-        // The first event says how soon and with which id to come back, and makes the head of the answer go out at once.
+        // The first event has the id and the delay for a reconnect, and makes the server send the head of the answer at once.
         let id = self.cursor.to_string();
         let hello = SseEvent::default().comment("vitrina").retry(Duration::from_secs(1)).id(id);
         let transitions = stream::unfold(self, |mut feed| async move {
@@ -127,7 +127,7 @@ impl Feed {
         stream::iter([hello]).chain(transitions).map(Ok)
     }
 
-    /// The next event; none when the process stops, or at the log's end for whoever does not follow it.
+    /// The next event; none when the process stops, or at the log's end with `follow=false`.
     async fn next(&mut self) -> Option<SseEvent> {
         while !self.app.stop.is_cancelled() {
             if let Some(transition) = self.page.pop_front() {
@@ -149,7 +149,7 @@ impl Feed {
         None
     }
 
-    /// Reads what comes after the cursor; less than a page means that the log is read to its end.
+    /// Reads a page after the cursor; less than a page means the end of the log.
     async fn turn_page(&mut self) -> Option<()> {
         self.wakeups.mark_unchanged();
         // A connection that falls silent while it reads would never answer.
@@ -171,7 +171,7 @@ impl Feed {
         transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await
     }
 
-    /// Waits until the log may have grown or a run told of its progress; none when the process stops.
+    /// Waits until the log may have grown or progress was announced; none when the process stops.
     async fn wait(&mut self) -> Option<Woken> {
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! For whoever runs the service: is it alive, is it ready, what does it count.
+//! Routes for operators: health, readiness, metrics.
 
 use salvo::{
     Depot, Request, Response, Router,
@@ -15,7 +15,7 @@ use crate::{
     problem::{ApiError, ApiResult},
 };
 
-/// These routes need no token of `VITRINA_TOKENS`. `/metrics` has one of its own, where that is set.
+/// These routes need no token of `VITRINA_TOKENS`; `/metrics` may have its own (`VITRINA_METRICS_TOKEN`).
 pub fn router() -> Router {
     Router::new()
         .push(Router::with_path("health").get(health))
@@ -53,8 +53,8 @@ async fn ready(depot: &mut Depot) -> ApiResult<Json<Healthy>> {
     Ok(Json(Healthy { status: "ready", version: env!("CARGO_PKG_VERSION") }))
 }
 
-/// What the service counts, for Prometheus.
-// And what the database says of the whole deployment. While that is away, the process is shown all the same.
+/// Metrics of this process and of the deployment, for Prometheus.
+// While the database is away, only the metrics of the process are shown.
 #[endpoint(
     operation_id = "getMetrics",
     tags("service"),
@@ -67,7 +67,7 @@ async fn show_metrics(req: &mut Request, depot: &mut Depot, res: &mut Response) 
     if app.config.metrics_token.as_ref().is_some_and(|token| !token.admits(authorization)) {
         return Err(ApiError::MetricsUnauthorized);
     }
-    // As a worker's: on loopback and without a token it answers this machine alone.
+    // The same rule as a worker's: on loopback and without a token, only clients of this machine are answered.
     if app.config.metrics_token.is_none() && app.config.addr.ip().to_canonical().is_loopback() {
         middleware::check_local(req).map_err(|refusal| ApiError::Foreign(refusal, "VITRINA_METRICS_TOKEN"))?;
     }

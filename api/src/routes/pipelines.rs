@@ -1,4 +1,4 @@
-//! Pipelines: list, show, create, change, remove, and where one stands.
+//! Pipelines: list, show, create, change, remove, status and state.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// How often a change without `If-Match` is tried anew when a request to another process, or one with `If-Match`, was faster.
+/// How often a change without `If-Match` is repeated when a request to another process, or one with `If-Match`, came first.
 const CHANGE_ATTEMPTS: usize = 20;
 
 /// Reads the pipeline that the path names.
@@ -77,7 +77,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned> 
     Ok(Versioned { view: pipeline.into(), created: false })
 }
 
-/// Create a pipeline. Everything that would keep it from running is found now.
+/// Create a pipeline. Problems that would stop its runs are found now.
 #[endpoint(
     operation_id = "createPipeline",
     tags("pipelines"),
@@ -92,7 +92,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     Ok(Versioned { view: pipeline.into(), created: true })
 }
 
-/// Change a pipeline: what is left out stays. While a run is unfinished only `batch_size`, `enabled` and
+/// Change a pipeline: absent fields stay unchanged. While a run is unfinished only `batch_size`, `enabled` and
 /// `description` may change; disabling a running pipeline pauses it after the current batch.
 #[endpoint(
     operation_id = "changePipeline",
@@ -126,7 +126,7 @@ async fn change_on_turn(
             return Err(ConfigurationError::VersionChanged(current.version).into());
         }
         let draft = patch.clone().apply(current.draft.clone());
-        // Before the draft is judged: what the state forbids is refused for that, however good or bad it is.
+        // The state is checked before the draft: a change that the state forbids is refused for that reason, valid or not.
         configuration::check_busy(&current, &draft)?;
         let fate = if only_described_or_disabled(&current.draft, &draft) {
             refuse(draft.problems())?;
@@ -157,7 +157,7 @@ async fn change_on_turn(
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
     let (app, expected) = (App::of(depot)?, input::if_match(req)?);
     let found = find(&app, &input::pipeline(req)).await?.id;
-    // It may wait for a batch: of many requests one keeps a connection.
+    // The removal may wait for a batch: of many requests, only one holds a connection.
     let (turn, db) = (app.changes.take(&found).await?, app.db());
     turns::finish(turn, async move {
         configuration::delete(&db, &found.into(), expected.as_deref()).await?;
@@ -166,10 +166,10 @@ pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent
     .await
 }
 
-/// What is wrong with a draft.
+/// Problems of a draft.
 #[derive(Serialize, ToSchema)]
 pub struct Validation {
-    /// Empty where nothing is.
+    /// Empty if the draft is valid.
     problems: Vec<FieldError>,
 }
 
@@ -188,7 +188,7 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 
-/// A plan that is too long is looked into no further: it would be step by step.
+/// A plan that is too long is not checked step by step.
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
         return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, target: None, timed_out: false });
@@ -197,7 +197,7 @@ async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Re
     Ok(validation::review(&app.db(), &describing, draft, &app.schemas).await?)
 }
 
-/// What other pipelines have against the draft.
+/// Conflicts of the draft with other pipelines.
 async fn sharing(app: &App, draft: &PipelineDraft, itself: Option<PipelineId>) -> ApiResult<Option<Problem>> {
     Ok(configuration::sharing_problem(&mut *app.db().acquire().await?, draft, itself).await?)
 }
@@ -221,8 +221,8 @@ fn refuse(problems: Vec<Problem>) -> ApiResult<()> {
     Err(ApiError::Invalid(problems.into_iter().map(FieldError::from).collect()))
 }
 
-/// Whether a change leaves alone what a run would do. It waits for no description then: a pipeline whose query cannot be
-/// described must be disabled all the same.
+/// Whether a change does not affect what runs do. Then the query is not described: a pipeline whose query cannot be
+/// described must still be disabled.
 fn only_described_or_disabled(current: &PipelineDraft, changed: &PipelineDraft) -> bool {
     let alike = PipelineDraft {
         description: current.description.clone(),
@@ -232,7 +232,7 @@ fn only_described_or_disabled(current: &PipelineDraft, changed: &PipelineDraft) 
     alike == *current
 }
 
-/// A checkpoint is text: read as another type it would mean another row, or none.
+/// A checkpoint is text: read as another type it would name another row, or none.
 async fn on_checkpoint(
     app: &App,
     actor: &Actor,
@@ -249,7 +249,7 @@ async fn on_checkpoint(
     Ok(if types.is_some() && types != now { OnCheckpoint::Forget } else { OnCheckpoint::Keep })
 }
 
-/// Where a pipeline stands now.
+/// The status of a pipeline, its unfinished run and progress.
 #[endpoint(
     operation_id = "getPipelineStatus",
     tags("pipelines"),

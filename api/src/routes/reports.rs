@@ -1,6 +1,6 @@
-//! Reports: what a worker finds out for a client, who may wait for it.
+//! Reports: a worker makes them, and the client may wait for the result.
 //!
-//! The API reads no source itself: it queues the report and waits, if the client wants that, for the news of its end.
+//! The API reads no source itself: it queues the report and, on request, waits for the notification of its end.
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
@@ -31,14 +31,14 @@ use crate::{
     views::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView, Values},
 };
 
-/// How long a client may wait, and does unless it says otherwise.
+/// The longest and the default wait of a client.
 const MAX_WAIT: u64 = 60;
 const DEFAULT_WAIT: u64 = 30;
 
 /// The longest wait of all requests.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
 
-/// Show rows as they would be written. They are written nowhere.
+/// Show rows as they would be written, without writing them.
 #[endpoint(
     operation_id = "previewPipeline",
     tags("reports"),
@@ -59,7 +59,7 @@ pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported
     report::<Preview, _>(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
 }
 
-/// Compare source and target, and repair what differs if that is wanted.
+/// Compare source and target, and on request repair rows that differ.
 #[endpoint(
     operation_id = "reconcilePipeline",
     tags("reports"),
@@ -82,9 +82,9 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
     report::<Reconciliation, _>(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await
 }
 
-/// What is known before a worker looks: the state may change meanwhile, so it looks again.
+/// Checks that need no worker. The state may change meanwhile, so the worker repeats them.
 fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
-    // The worker makes the rows of an external target, after transforms; rows of a mart are compared where they are.
+    // The worker makes the rows of an external target, after transforms; rows of a mart are compared in the database.
     let is_mart = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Mart(_)));
     let transformed = pipeline.draft.tasks.len() > 1 && is_mart;
     if transformed && depth == Depth::Rows {
@@ -147,7 +147,7 @@ where
     V: From<R>,
 {
     let actor = Actor::of(depot)?;
-    // Before it is queued: its end cannot be missed.
+    // Subscribed before the report is queued, so that its end cannot be missed.
     let mut ends = app.report_ends.subscribe();
     let (pipeline, db, request, requester) = (input::pipeline(req), app.db(), request.clone(), actor.clone());
     let named = pipeline.clone();
@@ -160,7 +160,7 @@ where
         tokio::select! {
             heard = ends.recv() => match heard {
                 Ok(Some(ended)) if ended != id.0 => continue,
-                // Ours, or something may have been missed.
+                // Our report ended, or notifications may have been missed.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => break,
             },
@@ -183,7 +183,7 @@ fn answer<R: DeserializeOwned, V: From<R>>(report: Report, values: Values) -> Ap
     }
 }
 
-/// 200 with the result, or 202 and where it will be.
+/// 200 with the result, or 202 and the report's address.
 pub enum Reported<V> {
     /// The result.
     Done(V),

@@ -1,4 +1,4 @@
-//! Runs: request, pause, cancel, reset, repeat, and what they did.
+//! Runs: request, pause, cancel, reset, repeat, list and show.
 
 use chrono::{DateTime, Utc};
 use salvo::{Depot, Request, oapi::endpoint, writing::Json};
@@ -22,7 +22,7 @@ use crate::{
     views::{Accepted, CommandView, Page, RequestedRunView, RunView},
 };
 
-/// Request a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
+/// Request a run: starts a new one, resumes the paused one, or finds the active one. Repeating it changes nothing.
 #[endpoint(
     operation_id = "runPipeline",
     tags("runs"),
@@ -84,7 +84,7 @@ pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<
     Ok(Accepted(CommandView { status: cancelled.status.into() }))
 }
 
-/// Forget the checkpoint: the next run begins at the beginning.
+/// Forget the checkpoint: the next run begins at the first row.
 #[endpoint(
     operation_id = "resetPipeline",
     tags("runs"),
@@ -152,7 +152,7 @@ pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunVie
     Ok(Json(RunView::new(run, values)))
 }
 
-/// Where a page of runs ended, as text: microseconds and the run's id.
+/// The end of a page of runs, as text: microseconds and the run's id.
 struct Cursor(PageEnd);
 
 impl Cursor {

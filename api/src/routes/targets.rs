@@ -18,7 +18,7 @@ use crate::{
 const NOT_HERE: &str = "this deployment creates no tables: create it yourself and leave `create` out, or have the \
                         operator set VITRINA_CREATE_TARGETS=true";
 
-/// List what pipelines may write.
+/// List the targets that pipelines may write.
 #[endpoint(operation_id = "listTargets", tags("targets"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     let app = App::of(depot)?;
@@ -26,8 +26,8 @@ pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<TargetView>>> {
     Ok(Json(Items { items: rows.into_iter().map(TargetView::from).collect() }))
 }
 
-/// Allow pipelines to write a table of `analytics` or an index, and create the table from a query's columns where that is
-/// wanted. Needs the role admin.
+/// Allow pipelines to write a table of `analytics` or an index, and on request create the table from a query's columns.
+/// Needs the role admin.
 #[endpoint(
     operation_id = "createTarget",
     tags("targets"),

@@ -9,7 +9,7 @@ use crate::{
     views::{Items, WorkerView},
 };
 
-/// List live workers, their batches and when they last reported.
+/// List live workers, their jobs and their last heartbeat.
 #[endpoint(operation_id = "listWorkers", tags("workers"), status_codes(200, 401, 403, 429, 503))]
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<Items<WorkerView>>> {
     let app = App::of(depot)?;

@@ -19,7 +19,7 @@ use super::{OneOf, Values};
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "DeadLetter"))]
 pub struct DeadLetterView {
-    /// Identity.
+    /// Id of the letter.
     pub id: i64,
     /// The pipeline.
     pub pipeline_id: Uuid,
@@ -30,22 +30,21 @@ pub struct DeadLetterView {
     /// The key columns of the row; null for viewers, unless they see values.
     #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
     pub key: Option<Box<RawValue>>,
-    /// The row as it should have been written; null where it is too wide to be shown, and as `key` is.
+    /// The row as it should have been written; null if it is too wide to be shown, and for viewers as `key` is.
     #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
     pub row: Option<Box<RawValue>>,
-    /// Why it was refused.
+    /// Reason of the refusal.
     pub error: String,
     /// Class of that error.
     pub error_class: OneOf<ErrorClass>,
     /// When it was refused.
     pub created_at: DateTime<Utc>,
-    /// When it was replayed, or found to be of no use any more.
+    /// When it was replayed, or found to be no longer needed.
     #[salvo(schema(required))]
     pub replayed_at: Option<DateTime<Utc>>,
 }
 
 impl DeadLetterView {
-    /// What a caller sees of the letter.
     pub fn new(letter: DeadLetter, values: Values) -> Self {
         Self {
             id: letter.id,
@@ -66,42 +65,42 @@ impl DeadLetterView {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayInput {
-    /// Ids of dead letters; the oldest thousand that are open unless they are named.
+    /// Ids of dead letters; without them, the oldest thousand open letters.
     #[salvo(schema(required = false, min_items = 1, max_items = 1000))]
     pub ids: Option<Vec<i64>>,
 }
 
-/// What became of rows that were tried again.
+/// The outcome of a replay.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Replay"))]
 pub struct ReplayView {
-    /// What became of each letter.
+    /// The outcome of each letter.
     pub letters: Vec<ReplayedLetterView>,
     /// Rows that were written.
     pub written: u32,
     /// Rows that the target had already.
     pub unchanged: u32,
-    /// Rows that the source has no more.
+    /// Rows that the source no longer has.
     pub gone: u32,
     /// Rows that were refused again; their letters stay open.
     pub refused: u32,
-    /// Letters that are not there, or were replayed before.
+    /// Letters that do not exist, or were replayed before.
     pub not_open: u32,
     /// Letters of the pipeline that are open afterwards.
     pub left: i64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
-/// A dead letter and what became of it.
+/// A dead letter and the outcome of its replay.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "ReplayedLetter"))]
 pub struct ReplayedLetterView {
-    /// Its id.
+    /// Id of the letter.
     pub id: i64,
-    /// What became of it.
+    /// Outcome of the replay.
     pub outcome: OneOf<ReplayOutcome>,
-    /// Why it was refused again.
+    /// Reason of the new refusal.
     #[salvo(schema(required))]
     pub error: Option<String>,
 }

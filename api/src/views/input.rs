@@ -14,7 +14,7 @@ use super::{MaxRemovedValue, OneOf};
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInput {
-    /// Its place, from 1.
+    /// Position in the plan, from 1.
     #[salvo(schema(minimum = 1))]
     pub order_index: i32,
     /// `SQL` for the first step, `RUST` for registered transforms.
@@ -43,17 +43,17 @@ pub struct OptionsInput {
     /// Re-read this many seconds before the checkpoint.
     #[serde(default)]
     pub lookback_seconds: Option<u32>,
-    /// With keys that come neither from the clock nor from a sequence: `commit` says that rows become visible in their order.
+    /// For keys that come neither from the clock nor from a sequence: `commit` declares that rows become visible in their order.
     #[serde(default)]
     pub key_order: Option<OneOf<KeyOrder>>,
-    /// What to do with a row that the sink refuses; `fail` unless it says otherwise.
+    /// What to do with a row that the sink refuses; default `fail`.
     #[serde(default)]
     pub on_row_error: Option<OneOf<OnRowError>>,
-    /// With `dead_letter`: how many rows of a run may be put aside before it fails after all; 1,000 unless it says otherwise.
+    /// With `dead_letter`: how many rows a run may put aside before it fails; default 1,000.
     #[serde(default)]
     pub max_rejects: Option<u32>,
-    /// How many rows of the target one run may remove: a number, a share such as 0.2, or a percentage such as `20%`. Without
-    /// it, half of them, or 100.
+    /// How many rows of the target one run may remove: a number, a share such as 0.2, or a percentage such as `20%`.
+    /// Default: half of them, or 100 if that is more.
     #[serde(default)]
     pub max_removed: Option<MaxRemovedValue>,
 }
@@ -73,7 +73,7 @@ pub struct PipelineInput {
     #[serde(default = "sql")]
     #[salvo(schema(required = false))]
     pub r#type: OneOf<TaskKind>,
-    /// How it walks its source.
+    /// How runs read the source.
     pub mode: OneOf<Mode>,
     /// The query; may be left out when `tasks` has it.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub struct PipelineInput {
     /// Column that grows with every change; needed in mode `incremental`.
     #[serde(default)]
     pub incremental_key: Option<String>,
-    /// Column that tells apart rows with equal keys; needed in mode `incremental`.
+    /// Column that distinguishes rows with equal keys; needed in mode `incremental`.
     #[serde(default)]
     pub incremental_id_key: Option<String>,
     /// Whether it may run.
@@ -116,7 +116,7 @@ fn yes() -> bool {
     true
 }
 
-/// Changes to a pipeline: what is left out stays; null clears what may be empty.
+/// Changes to a pipeline: absent fields stay unchanged, null clears a field that may be empty.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipelinePatch {
@@ -126,13 +126,13 @@ pub struct PipelinePatch {
     pub description: Option<String>,
     /// Kind of code.
     pub r#type: Option<OneOf<TaskKind>>,
-    /// How it walks.
+    /// How runs read the source.
     pub mode: Option<OneOf<Mode>>,
     /// The query.
     #[serde(default, deserialize_with = "given")]
     #[salvo(schema(value_type = Option<String>))]
     pub source_query: Option<Option<String>>,
-    /// Where it writes.
+    /// The target, `analytics.<table>` or `es:<index>`.
     pub target_table: Option<String>,
     /// Rows in a batch.
     #[salvo(schema(minimum = 1, maximum = 1000000))]
@@ -141,7 +141,7 @@ pub struct PipelinePatch {
     #[serde(default, deserialize_with = "given")]
     #[salvo(schema(value_type = Option<String>))]
     pub incremental_key: Option<Option<String>>,
-    /// Column that tells apart rows with equal keys.
+    /// Column that distinguishes rows with equal keys.
     #[serde(default, deserialize_with = "given")]
     #[salvo(schema(value_type = Option<String>))]
     pub incremental_id_key: Option<Option<String>>,
@@ -154,13 +154,12 @@ pub struct PipelinePatch {
     pub tasks: Option<Vec<TaskInput>>,
 }
 
-/// Tells a field that is null from one that is left out.
+/// Distinguishes a null field from an absent one.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
 impl PipelinePatch {
-    /// The draft with these changes.
     pub fn apply(self, draft: PipelineDraft) -> PipelineDraft {
         PipelineDraft {
             name: self.name.unwrap_or(draft.name),
@@ -237,13 +236,13 @@ pub struct TargetInput {
     #[serde(default)]
     #[salvo(schema(required = false, value_type = Object, additional_properties = true))]
     pub options: Map<String, Value>,
-    /// Create the table, if it is not there. The deployment must allow it.
+    /// Create the table if it does not exist. The deployment must allow it.
     #[serde(default)]
     #[salvo(schema(required = false))]
     pub create: Option<CreateInput>,
 }
 
-/// How a table is made.
+/// How a table is created.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateInput {

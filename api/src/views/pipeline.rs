@@ -20,7 +20,7 @@ use super::{MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Pipeline"))]
 pub struct PipelineView {
-    /// Identity.
+    /// Id of the pipeline.
     pub id: Uuid,
     /// Unique name.
     pub name: String,
@@ -28,24 +28,24 @@ pub struct PipelineView {
     pub description: String,
     /// Kind of code.
     pub r#type: OneOf<TaskKind>,
-    /// How it walks its source.
+    /// How runs read the source.
     pub mode: OneOf<Mode>,
     /// The query, unless the plan has it.
     #[salvo(schema(required))]
     pub source_query: Option<String>,
-    /// Where it writes.
+    /// The target, `analytics.<table>` or `es:<index>`.
     pub target_table: String,
     /// Rows in a batch.
     pub batch_size: i32,
     /// Column that grows with every change.
     #[salvo(schema(required))]
     pub incremental_key: Option<String>,
-    /// Column that tells apart rows with equal keys.
+    /// Column that distinguishes rows with equal keys.
     #[salvo(schema(required))]
     pub incremental_id_key: Option<String>,
     /// Whether it may run.
     pub enabled: bool,
-    /// Where it stands.
+    /// Current status.
     pub status: OneOf<Status>,
     /// The plan; empty means the query alone.
     pub tasks: Vec<TaskView>,
@@ -72,13 +72,13 @@ pub struct OptionsView {
     /// Seconds re-read before the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
-    /// What the user says of the order of keys.
+    /// The declared order of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_order: Option<OneOf<KeyOrder>>,
     /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OneOf<OnRowError>>,
-    /// How many rows of a run may be put aside before it fails after all.
+    /// How many rows a run may put aside before it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
     /// How many rows of the target one run may remove.
@@ -90,7 +90,7 @@ pub struct OptionsView {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Task"))]
 pub struct TaskView {
-    /// Its place, from 1.
+    /// Position in the plan, from 1.
     pub order_index: i32,
     /// Kind of code.
     pub task_type: OneOf<TaskKind>,
@@ -155,18 +155,18 @@ impl From<Task> for TaskView {
     }
 }
 
-/// What a pipeline does now.
+/// The current activity of a pipeline.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "PipelineActivity"))]
 pub struct StatusView {
-    /// Its status.
+    /// Status of the pipeline.
     pub status: OneOf<Status>,
     /// Whether it may run.
     pub enabled: bool,
     /// The unfinished run.
     #[salvo(schema(required))]
     pub active_run: Option<RunView>,
-    /// How far that run is.
+    /// Progress of that run.
     #[salvo(schema(required))]
     pub progress: Option<ProgressView>,
 }
@@ -184,7 +184,7 @@ pub struct StateView {
     /// The batch that wrote it.
     #[salvo(schema(required))]
     pub batch: Option<i64>,
-    /// When.
+    /// When it was written.
     #[salvo(schema(required))]
     pub updated_at: Option<DateTime<Utc>>,
 }
@@ -252,13 +252,12 @@ pub struct AllowedTargetView {
     /// When it was allowed; null in a dry run.
     #[salvo(schema(required))]
     pub created_at: Option<DateTime<Utc>>,
-    /// The statement that creates its table; null where none is created.
+    /// The statement that creates its table; null if none is created.
     #[salvo(schema(required))]
     pub ddl: Option<String>,
 }
 
 impl AllowedTargetView {
-    /// What became of the wanted target.
     pub fn new(wanted: &WantedTarget<'_>, allowed: Allowed) -> Self {
         Self {
             target: wanted.target.to_owned(),
@@ -300,7 +299,7 @@ pub struct WorkerView {
     pub started_at: Option<DateTime<Utc>>,
     /// When it last reported.
     pub last_heartbeat: DateTime<Utc>,
-    /// Batches it has in hand.
+    /// Jobs that it holds.
     pub jobs: i64,
 }
 

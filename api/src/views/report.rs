@@ -1,4 +1,4 @@
-//! Reports: what is asked for and what was found out.
+//! Reports: requests and results.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use vitrina_shared::domain::{
 
 use super::{OneOf, Values};
 
-/// What a preview shows.
+/// A request for a preview.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreviewInput {
-    /// How many rows.
+    /// Number of rows.
     #[salvo(schema(required = false, minimum = 1, maximum = 100, default = 10))]
     pub rows: u32,
 }
@@ -31,15 +31,15 @@ impl Default for PreviewInput {
     }
 }
 
-/// How source and target are compared.
+/// A request for a comparison of source and target.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReconcileInput {
-    /// How closely.
+    /// Depth of the comparison.
     #[salvo(schema(required = false))]
     pub depth: OneOf<Depth>,
-    /// Whether rows that differ are repaired: `true` writes what is missing or different, and in mode `full` removes
-    /// what is extra; `"all"` removes that in mode `incremental` too.
+    /// Whether rows that differ are repaired: `true` writes missing and different rows, and in mode `full` removes extra
+    /// rows; `"all"` removes them in mode `incremental` too.
     #[salvo(schema(required = false))]
     pub repair: RepairInput,
 }
@@ -94,23 +94,23 @@ impl ComposeSchema for RepairInput {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Report"))]
 pub struct ReportView {
-    /// Identity.
+    /// Id of the report.
     pub id: Uuid,
-    /// What it is about.
+    /// Kind of the report.
     pub kind: OneOf<ReportKind>,
     /// The pipeline it is about.
     pub pipeline_id: Uuid,
     /// That pipeline's name.
     pub pipeline: String,
-    /// What was asked for.
+    /// The request.
     #[salvo(schema(value_type = Object, additional_properties = true))]
     pub request: Value,
-    /// How it stands.
+    /// Status of the report.
     pub status: OneOf<ReportStatus>,
-    /// What was found out; null until it is done.
+    /// The result; null until the report is done.
     #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
     pub result: Option<Box<RawValue>>,
-    /// Why it failed, or the last attempt did.
+    /// Error of the report, or of its last attempt.
     #[salvo(schema(required))]
     pub error: Option<String>,
     /// Class of that error.
@@ -118,9 +118,9 @@ pub struct ReportView {
     pub error_class: Option<OneOf<ErrorClass>>,
     /// Attempts that failed.
     pub attempts: i32,
-    /// Who asked for it.
+    /// Name of the token that requested it.
     pub requested_by: String,
-    /// When it was asked for.
+    /// When it was requested.
     pub requested_at: DateTime<Utc>,
     /// When a worker began.
     #[salvo(schema(required))]
@@ -131,7 +131,6 @@ pub struct ReportView {
 }
 
 impl ReportView {
-    /// What a caller sees of the report.
     pub fn new(report: Report, values: Values) -> Self {
         let kind = report.request.kind();
         let mut request = serde_json::to_value(&report.request).unwrap_or_default();
@@ -166,11 +165,11 @@ pub struct PreviewView {
     /// The rows, as objects with these columns.
     #[salvo(schema(value_type = Vec<Object>))]
     pub rows: Vec<Box<RawValue>>,
-    /// Rows that are too wide to be shown, or are not for the caller.
+    /// Rows that are not shown: too wide, or hidden from viewers.
     pub omitted: u32,
-    /// Why transforms refuse rows, one reason for each.
+    /// Reasons why transforms refuse rows, one for each row.
     pub refused: Vec<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
@@ -178,9 +177,9 @@ pub struct PreviewView {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "PreviewColumn"))]
 pub struct PreviewColumnView {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub r#type: String,
 }
 
@@ -197,26 +196,26 @@ impl From<Preview> for PreviewView {
     }
 }
 
-/// Whether source and target agree. Rows in flight, which the next batches bring, are in none of its other numbers.
+/// The result of a comparison. Rows in flight, which the next batches write, are in none of its other numbers.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Reconciliation"))]
 pub struct ReconciliationView {
-    /// How closely was compared.
+    /// Depth of the comparison.
     pub depth: OneOf<Depth>,
     /// Rows of the source that should be in the target.
     pub source_rows: i64,
     /// Rows of the target.
     pub target_rows: i64,
-    /// Rows that the target lacks; null where keys were not compared.
+    /// Rows that the target lacks; null if keys were not compared.
     #[salvo(schema(required))]
     pub missing: Option<i64>,
-    /// Rows that the source does not have; null where keys were not compared.
+    /// Rows that the source does not have; null if keys were not compared.
     #[salvo(schema(required))]
     pub extra: Option<i64>,
-    /// Rows with other values; null where values were not compared.
+    /// Rows with other values; null if values were not compared.
     #[salvo(schema(required))]
     pub different: Option<i64>,
-    /// Rows of the source that the next batches will bring.
+    /// Rows of the source that the next batches will write.
     pub in_flight: i64,
     /// The column whose least and greatest values follow.
     pub control_column: String,
@@ -232,18 +231,17 @@ pub struct ReconciliationView {
     /// Its greatest value in the target.
     #[salvo(schema(required))]
     pub target_max: Option<String>,
-    /// Whether they agree.
+    /// `match` if nothing differs, else `drift`.
     pub verdict: OneOf<Verdict>,
     /// Some of the rows that differ.
     pub sample: Vec<DifferenceView>,
-    /// Why rows may differ without having drifted: the query returns other values each time it is read. Null where nothing
-    /// speaks for that.
+    /// Why rows may differ without drift: the query is not deterministic. Null if it seems to be.
     #[salvo(schema(required))]
     pub note: Option<String>,
-    /// What was repaired; null where nothing should be.
+    /// The numbers of repaired rows; null without a repair.
     #[salvo(schema(required))]
     pub repaired: Option<RepairedView>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
@@ -251,7 +249,7 @@ pub struct ReconciliationView {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Difference"))]
 pub struct DifferenceView {
-    /// How.
+    /// The kind of difference.
     pub kind: OneOf<DifferenceKind>,
     /// Its key, by column.
     pub key: BTreeMap<String, Option<String>>,

@@ -17,7 +17,7 @@ use super::{CheckpointView, OneOf, Values};
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Run"))]
 pub struct RunView {
-    /// Identity.
+    /// Id of the run.
     pub id: Uuid,
     /// The pipeline it belongs to.
     pub pipeline_id: Uuid,
@@ -25,11 +25,11 @@ pub struct RunView {
     pub pipeline: String,
     /// The mode it was requested in.
     pub mode: OneOf<Mode>,
-    /// How it stands.
+    /// Status of the run.
     pub status: OneOf<RunStatus>,
-    /// What asked for it.
+    /// What requested it.
     pub trigger: OneOf<Trigger>,
-    /// When it was asked for.
+    /// When it was requested.
     pub requested_at: DateTime<Utc>,
     /// When its first batch began.
     #[salvo(schema(required))]
@@ -44,30 +44,29 @@ pub struct RunView {
     pub rows_read: i64,
     /// Rows that were inserted or changed.
     pub rows_written: i64,
-    /// Rows that went to the dead letters.
+    /// Rows that were put aside as dead letters.
     pub rows_rejected: i64,
-    /// Rows that were removed, because the query does not return them any more.
+    /// Rows that were removed, because the query no longer returns them.
     pub rows_removed: i64,
     /// Batches committed.
     pub batches: i64,
     /// Attempts that failed.
     pub attempts: i32,
-    /// Why it failed.
+    /// Error of the last failed attempt.
     #[salvo(schema(required))]
     pub error: Option<String>,
     /// Class of that error.
     #[salvo(schema(required))]
     pub error_class: Option<OneOf<ErrorClass>>,
-    /// Where it began.
+    /// Position where it began.
     #[salvo(schema(required))]
     pub checkpoint_from: Option<CheckpointView>,
-    /// Where it stands or ended.
+    /// Position of the last committed batch.
     #[salvo(schema(required))]
     pub checkpoint_to: Option<CheckpointView>,
 }
 
 impl RunView {
-    /// What a caller sees of the run.
     pub fn new(run: Run, values: Values) -> Self {
         let until = run.finished_at.unwrap_or_else(Utc::now);
         Self {
@@ -95,7 +94,7 @@ impl RunView {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Progress"))]
 pub struct ProgressView {
@@ -125,11 +124,11 @@ impl ProgressView {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "RequestedRun"))]
 pub struct RequestedRunView {
-    /// The run that was queued, resumed or found.
+    /// The run that was created, resumed or found.
     pub run_id: Uuid,
     /// Status of the pipeline.
     pub status: OneOf<Status>,
-    /// Whether an unfinished run was there already.
+    /// Whether an unfinished run existed already.
     pub already_active: bool,
 }
 
@@ -143,32 +142,31 @@ impl From<RequestedRun> for RequestedRunView {
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Transition"))]
 pub struct TransitionView {
-    /// Its place in the log; the event's id.
+    /// Id of the entry, and of the event.
     pub id: i64,
     /// The pipeline that changed.
     pub pipeline_id: Uuid,
-    /// Its name.
+    /// Name of the pipeline.
     pub pipeline: String,
-    /// The run it was about.
+    /// The run, if the change belongs to one.
     #[salvo(schema(required))]
     pub run_id: Option<Uuid>,
     /// Status before.
     pub from: OneOf<Status>,
     /// Status after.
     pub to: OneOf<Status>,
-    /// Who did it.
+    /// Who or what caused the change.
     pub actor: String,
-    /// Why.
+    /// Reason of the change.
     pub reason: String,
-    /// The request it came from.
+    /// Id of the request that caused it.
     #[salvo(schema(required))]
     pub correlation_id: Option<String>,
-    /// When.
+    /// When the status changed.
     pub at: DateTime<Utc>,
 }
 
 impl TransitionView {
-    /// What a caller sees of the entry.
     pub fn new(transition: Transition, values: Values) -> Self {
         Self {
             id: transition.id,

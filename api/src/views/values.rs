@@ -1,8 +1,8 @@
 //! Whether a caller sees values of rows.
 //!
-//! Operators can read every source by a query of their own, so nothing is hidden from them. A viewer looks whether pipelines
-//! are well, and needs no row for that: of what a server says they see the code, our own messages come without values, dead
-//! letters without key and row, reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` lifts that.
+//! Operators can read every source by a query of their own, so nothing is hidden from them. A viewer watches pipelines and
+//! needs no row for that: of a server's error they see the code, our own messages come without values, dead letters without
+//! key and row, reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` shows them everything.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
@@ -15,12 +15,10 @@ use vitrina_shared::domain::{
 
 use super::CheckpointView;
 
-/// What becomes of values on their way to a caller.
+/// How values of rows are shown to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
-    /// They are shown.
     Shown,
-    /// They are left out.
     Withheld,
 }
 
@@ -29,12 +27,12 @@ impl Values {
     pub fn message(self, message: String) -> String {
         match self {
             Self::Shown => message,
-            // What a server says is its own, or a function's, and may quote anything.
+            // The message comes from a server or a user's function, and may quote any value.
             Self::Withheld => said_by_a_server(&message).unwrap_or_else(|| without_values(&message).into_owned()),
         }
     }
 
-    /// A checkpoint: of a row's key a time says nothing about the row.
+    /// A checkpoint. A key that is a time reveals nothing about its row.
     pub fn checkpoint(self, checkpoint: Checkpoint) -> Option<CheckpointView> {
         match self {
             Self::Shown => Some(checkpoint.into()),
@@ -67,7 +65,7 @@ fn changed<T: DeserializeOwned + Serialize>(result: &RawValue, change: fn(&mut T
     to_raw_value(&result).ok()
 }
 
-/// What is told instead of a server's words: that it said something, and its code. None where the words are ours.
+/// The replacement of a server's message, which has only its code. None if the message is ours.
 fn said_by_a_server(message: &str) -> Option<String> {
     if let Some((_, rest)) = message.rsplit_once("(SQLSTATE ") {
         let code = rest.split_once(')').map_or("", |(code, _)| code);
@@ -76,7 +74,7 @@ fn said_by_a_server(message: &str) -> Option<String> {
         return Some(format!("the database refused it{told}; an operator sees its message"));
     }
     let answered = ["Elasticsearch answers ", "Elasticsearch refuses "].iter().any(|ours| message.contains(ours));
-    // The type of an error is a word of the server's own.
+    // The type of an error of Elasticsearch.
     let is_type =
         |word: &&str| word.ends_with("_exception") && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let kind = message.split([' ', ':', ';']).find(is_type);

@@ -190,7 +190,7 @@ async fn nothing_is_lost_or_repeated_when_the_listener_s_connection_is_killed() 
         })
         .await;
         assert_eq!(killed, 1, "round {round}");
-        // While nobody listens.
+        // While no client listens.
         two_transitions(&api, "genres").await;
     }
 

@@ -1,4 +1,4 @@
-//! What `/metrics` says of the whole deployment: exactly what the database says, whoever asks and whatever died.
+//! The deployment's metrics at `/metrics` agree with the database, in every API process and after every crash.
 
 use std::collections::BTreeMap;
 

@@ -306,7 +306,7 @@ async fn a_run_whose_target_is_being_written_is_refused_with_the_name_of_who_wri
     api.run("copy").await;
 }
 
-/// Whoever waits for a row keeps a connection, also after the client has gone.
+/// A request that waits for a row holds a connection, also after its client disconnected.
 #[tokio::test]
 async fn commands_that_wait_for_one_pipeline_leave_connections_to_everything_else() {
     let api = Api::start().await;

@@ -121,7 +121,7 @@ async fn a_target_is_taken_off_the_whitelist_once_no_pipeline_names_it() {
     expect_problem(api.post("/pipelines").json(&crate::support::genres("genres")), 422, "invalid").await;
 }
 
-/// A mart that somebody dropped is created again, and whatever was read into the old one is read again.
+/// A mart that was dropped is created again, and its pipelines read everything again.
 #[tokio::test]
 async fn a_mart_that_was_dropped_is_found_and_created_again() {
     let api = Api::start_with(ALLOWED).await;

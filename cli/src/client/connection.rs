@@ -1,4 +1,4 @@
-//! Where the API is, and who we are to it.
+//! The API's address and token.
 
 use std::{fmt, net::IpAddr, str::FromStr, time::Duration};
 
@@ -30,7 +30,7 @@ pub struct Connection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address(String);
 
-/// A token that nobody prints by accident.
+/// A token whose `Debug` output hides it.
 #[derive(Debug, Clone)]
 struct Token(Secret);
 
@@ -78,7 +78,7 @@ impl Address {
         self.0.starts_with("https:")
     }
 
-    /// Whether it is on this machine, where no proxy belongs between.
+    /// Whether it is on this machine, which is reached without a proxy.
     fn is_local(&self) -> bool {
         let host = Url::parse(&self.0).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
         let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
@@ -103,8 +103,8 @@ impl Connection {
         Client::new(address, token.map(|token| token.0).as_ref())
     }
 
-    /// The variable that names the address, where it came from the directory's `.env`. Whoever wrote that file is not given a token
-    /// that the user has set.
+    /// The variable that names the address, if it came from the directory's `.env`. A token that the user has set is not
+    /// sent to such an address.
     fn named_by_a_file(&self) -> Option<&'static str> {
         if self.url.is_some() {
             return None;

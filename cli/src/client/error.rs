@@ -1,4 +1,4 @@
-//! What can go wrong between us and the API, each as a sentence that says what to do about it.
+//! Errors of a client, each as a sentence that says what to do about it.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub struct FieldError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
-    /// What programs tell it by.
+    /// A code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -59,56 +59,38 @@ impl Problem {
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there.
+    /// No server listens at the address.
     #[error(
         "no API answers at {address} ({reason}): start one with `vitrina up`, or say where it is with --url or \
          VITRINA_URL"
     )]
-    Unreachable {
-        /// Where we looked.
-        address: Address,
-        /// What the system said.
-        reason: String,
-    },
-    /// The server's certificate is not to be trusted.
+    Unreachable { address: Address, reason: String },
+    /// The server's certificate is not trusted.
     #[error(
         "the certificate of {address} is not trusted ({reason}): use a certificate of an authority that this machine \
          knows, or name its file in SSL_CERT_FILE"
     )]
-    Certificate {
-        /// Where we looked.
-        address: Address,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Somebody listens and does not answer in time, or stopped in the middle.
+    Certificate { address: Address, reason: String },
+    /// The server does not answer in time, or stopped in the middle.
     #[error("{address} did not answer in time: see whether it is busy (`vitrina doctor`), and try again")]
-    TimedOut {
-        /// Where we looked.
-        address: Address,
-    },
-    /// The answer did not come to its end.
+    TimedOut { address: Address },
+    /// The answer is incomplete.
     #[error("the connection to {address} was lost ({reason}): see whether the API still runs, and try again")]
-    Lost {
-        /// Where we looked.
-        address: Address,
-        /// What the system said.
-        reason: String,
-    },
-    /// Something answers, but not this API.
+    Lost { address: Address, reason: String },
+    /// The answer is not of a Vitrina API.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
     NotVitrina {
-        /// What was asked.
+        /// The requested address.
         url: String,
-        /// What it answered.
+        /// The status.
         status: u16,
-        /// Where it sent us.
+        /// The target of a redirect.
         to: Option<String>,
     },
     /// 401.
     #[error("{}", unauthorized(*has_token))]
     Unauthorized {
-        /// Whether we had one to show.
+        /// Whether the request had a token.
         has_token: bool,
     },
     /// 403.
@@ -120,17 +102,15 @@ pub enum ClientError {
     /// 404 for a pipeline.
     #[error("there is no pipeline `{name}`{}", suggestion(meant.as_deref(), *known))]
     NoPipeline {
-        /// What was asked for.
         name: String,
-        /// What was probably meant.
         meant: Option<String>,
-        /// How many there are.
+        /// The number of pipelines.
         known: usize,
     },
     /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
     Refused(Problem),
-    /// The user's own token and an address from elsewhere.
+    /// The token is the user's and the address comes from a `.env` file.
     #[error(
         "the file .env of this directory names the address ({name}), and not the token: a token is sent only to an address that \
          you gave yourself; give --url or set VITRINA_URL in the environment, or keep both in the file"
@@ -141,27 +121,22 @@ pub enum ClientError {
     },
     /// A variable of the environment is wrong.
     #[error("{name} is wrong: {reason}")]
-    Variable {
-        /// Its name.
-        name: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Variable { name: &'static str, reason: String },
     /// A report ended without a result.
     #[error("{0}")]
     Report(String),
-    /// We cannot speak HTTP at all.
+    /// The HTTP client could not be created.
     #[error("cannot prepare for HTTP: {0}")]
     NoHttp(String),
 }
 
 impl ClientError {
-    /// Whether there is no such thing.
+    /// Whether it is a 404.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NoPipeline { .. }) || matches!(self, Self::Refused(problem) if problem.is("not-found"))
     }
 
-    /// Whether it may be gone in a moment: nobody is there, or the database is away.
+    /// Whether it may pass: the API or its database is away.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Lost { .. } => true,
@@ -193,7 +168,7 @@ impl ClientError {
     }
 }
 
-/// The innermost cause, which is the one that tells something.
+/// The innermost cause, which has the useful message.
 fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();

@@ -23,12 +23,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 /// How long to try.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
-/// What comes out of the stream.
+/// An item of the stream.
 #[derive(Debug)]
 pub enum Event {
-    /// A status changed; as typed, and as the API wrote it.
+    /// A status change, typed and as the API's JSON.
     Transition(Transition, Value),
-    /// A run got further; likewise.
+    /// Progress of a run, likewise.
     Progress(Progress, Value),
     /// The connection was lost; the next event comes after it is back.
     Lost(ClientError),
@@ -116,7 +116,7 @@ impl Events {
     }
 
     async fn connect(&mut self) -> Result<(), ClientError> {
-        // A stream lives as long as we do: only its silence is bounded.
+        // A stream has no time limit; only its silence is bounded.
         let mut request = Request::get(&self.path).within(Duration::from_secs(365 * 24 * 3600));
         request = request.header(header::ACCEPT.as_str(), "text/event-stream".to_owned());
         if let Some(id) = &self.last_id {
@@ -138,7 +138,7 @@ impl Events {
     }
 }
 
-/// What a message tells; none for those that a newer API may send.
+/// The item of a message; none for unknown messages of a newer API.
 fn read(message: &Message) -> Option<Event> {
     let value: Value = serde_json::from_str(&message.data).ok()?;
     match message.name.as_str() {
@@ -151,7 +151,6 @@ fn read(message: &Message) -> Option<Event> {
 /// The bytes of an answer.
 type Body = BoxStream<'static, Result<Vec<u8>, ClientError>>;
 
-/// Anything that gives bytes.
 trait Bytes: Stream<Item = Result<Vec<u8>, ClientError>> + Unpin {}
 
 impl<S: Stream<Item = Result<Vec<u8>, ClientError>> + Unpin> Bytes for S {}

@@ -1,61 +1,50 @@
-//! What the API tells, as far as commands look at it.
+//! The parts of the API's answers that commands use.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A list of things; where it goes on is of no interest here.
+/// A list without its cursor.
 #[derive(Debug, Clone, Deserialize)]
 pub struct List<T> {
-    /// The things.
     pub items: Vec<T>,
 }
 
 /// A pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pipeline {
-    /// Unique name.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// `full` or `incremental`.
     pub mode: String,
     /// The query, unless the plan has it.
     pub source_query: Option<String>,
-    /// Where it writes.
     pub target_table: String,
     /// Rows in a batch.
     pub batch_size: i64,
     /// Column that grows with every change.
     pub incremental_key: Option<String>,
-    /// Column that tells apart rows with equal keys.
+    /// Column that distinguishes rows with equal keys.
     pub incremental_id_key: Option<String>,
-    /// Whether it may run.
     pub enabled: bool,
-    /// Where it stands.
     pub status: String,
-    /// The plan.
     pub tasks: Vec<Value>,
-    /// Further settings.
     pub options: Map<String, Value>,
     /// Grows with every change.
     pub version: i64,
-    /// When it was last changed.
     pub updated_at: DateTime<Utc>,
 }
 
-/// Where a pipeline stands.
+/// The status of a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Status {
-    /// Its status.
     pub status: String,
     /// The unfinished run.
     pub active_run: Option<Run>,
-    /// How far that is.
     pub progress: Option<Pace>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pace {
     /// Estimate of all rows.
@@ -69,15 +58,10 @@ pub struct Pace {
 /// One attempt to run a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
-    /// Identity.
     pub id: String,
-    /// The pipeline's name.
     pub pipeline: String,
-    /// How it stands.
     pub status: String,
-    /// What asked for it.
     pub trigger: String,
-    /// When it was asked for.
     pub requested_at: DateTime<Utc>,
     /// From its first batch to its end, or to now.
     pub duration_ms: Option<i64>,
@@ -85,19 +69,15 @@ pub struct Run {
     pub rows_read: i64,
     /// Rows that were inserted or changed.
     pub rows_written: i64,
-    /// Rows that went to the dead letters.
+    /// Rows that were put aside as dead letters.
     #[serde(default)]
     pub rows_rejected: i64,
-    /// Rows that were removed.
     #[serde(default)]
     pub rows_removed: i64,
-    /// Batches committed.
     pub batches: i64,
-    /// Attempts that failed.
     pub attempts: i64,
     /// The last failure.
     pub error: Option<String>,
-    /// How far an incremental run came.
     pub checkpoint_to: Option<Checkpoint>,
 }
 
@@ -112,7 +92,7 @@ impl Run {
         self.status == "SUCCESS"
     }
 
-    /// Mean speed; none where nothing was read.
+    /// Mean speed; none if nothing was read.
     pub fn rows_per_second(&self) -> Option<i64> {
         if self.rows_read == 0 {
             return None;
@@ -122,7 +102,7 @@ impl Run {
     }
 }
 
-/// How far a pipeline is written.
+/// A checkpoint.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Checkpoint {
     /// Value of the incremental key.
@@ -140,7 +120,6 @@ pub struct State {
     pub run_id: Option<String>,
     /// The batch that wrote it.
     pub batch: Option<i64>,
-    /// When.
     pub updated_at: Option<DateTime<Utc>>,
 }
 
@@ -149,22 +128,18 @@ pub struct State {
 pub struct RequestedRun {
     /// The run that was queued, resumed or found.
     pub run_id: String,
-    /// Status of the pipeline.
     pub status: String,
-    /// Whether an unfinished run was there already.
+    /// Whether an unfinished run existed already.
     pub already_active: bool,
 }
 
 /// A live worker.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
-    /// Unique name.
     pub name: String,
-    /// When it started.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it last reported.
     pub last_heartbeat: DateTime<Utc>,
-    /// Batches it has in hand.
+    /// Jobs that it holds.
     pub jobs: i64,
 }
 
@@ -175,39 +150,27 @@ pub struct Target {
     pub target: String,
     /// Columns that identify a row.
     pub key: Vec<String>,
-    /// When it was allowed.
     pub created_at: DateTime<Utc>,
 }
 
 /// One entry of the log of status changes.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Transition {
-    /// Its place in the log.
     pub id: i64,
-    /// The pipeline's name.
     pub pipeline: String,
-    /// The run it was about.
     pub run_id: Option<String>,
-    /// Status before.
     pub from: String,
-    /// Status after.
     pub to: String,
-    /// Who did it.
     pub actor: String,
-    /// Why.
     pub reason: String,
-    /// When.
     pub at: DateTime<Utc>,
 }
 
-/// How far a run is, told while it runs.
+/// A progress event.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Progress {
-    /// The pipeline's name.
     pub pipeline: String,
-    /// The run.
     pub run_id: String,
-    /// Rows read so far.
     pub rows_read: i64,
     /// Estimate of all rows.
     pub rows_total: Option<i64>,

@@ -1,4 +1,4 @@
-//! Reconciling and previewing: a worker does it; we wait as long as it takes.
+//! Requests a reconcile, a preview or a replay, and waits until a worker has finished it.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{
 
 /// How long the API may hold its answer back, in seconds.
 const WAIT: u64 = 20;
-/// How often a report is looked at that took longer.
+/// The interval between two requests for an unfinished report.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What `GET /reports/{id}` tells.
+/// The answer of `GET /reports/{id}`.
 #[derive(Debug, Deserialize)]
 struct Report {
     status: String,
@@ -50,7 +50,7 @@ impl Client {
             if let Some(result) = report.result {
                 return Ok(result);
             }
-            // An error alone may be of an attempt that is repeated.
+            // An error without the status `FAILED` belongs to an attempt that is retried.
             if report.status == "FAILED" {
                 let reason = report.error.unwrap_or_else(|| "it gives no reason".to_owned());
                 return Err(ClientError::Report(format!("{kind} failed: {reason}")));

@@ -13,7 +13,6 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// How often to come back when the API is busy.
 const TRIES: u32 = 4;
 
-/// A request in the making.
 pub(super) struct Request {
     method: Method,
     path: String,
@@ -76,7 +75,7 @@ impl Client {
         serde_json::from_slice(&read).map_err(|_| ClientError::NotVitrina { url, status: status.as_u16(), to: None })
     }
 
-    /// The successful answer. An API that is busy said so before it did anything, so it is asked again.
+    /// The successful answer. A busy API refuses a request before it does anything, so the request is repeated.
     pub(super) async fn answer(&self, request: Request) -> Result<Response, ClientError> {
         let mut tries = 1;
         loop {
@@ -102,7 +101,7 @@ impl Client {
         }
     }
 
-    /// The answer, or the problem that it tells of.
+    /// The answer, or its problem.
     pub(super) async fn accepted(&self, answer: Response) -> Result<Response, ClientError> {
         let status = answer.status();
         if status.is_success() {
@@ -135,10 +134,10 @@ fn retry_after(answer: &Response) -> Duration {
     Duration::from_secs(seconds.unwrap_or(1).min(10))
 }
 
-/// A name as one segment of a path, or as the value of a parameter, whatever is in it.
+/// Encodes a name as one segment of a path, or as the value of a parameter.
 pub(super) fn segment(name: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
-    // Dots stay, unless they are all there is: those would mean another path.
+    // Dots stay, unless the name has nothing else: `..` would mean another path.
     let only_dots = name.bytes().all(|byte| byte == b'.');
     let mut text = String::new();
     for byte in name.bytes() {
@@ -148,7 +147,7 @@ pub(super) fn segment(name: &str) -> String {
             text.push_str(&format!("%{byte:02X}"));
         }
     }
-    // An encoded dot is a dot to whoever normalises paths.
+    // Software that normalises paths takes an encoded dot for a dot.
     if only_dots { format!("%20{text}") } else { text }
 }
 

@@ -29,7 +29,7 @@ use crate::{
 };
 
 const PIPELINES: &str = include_str!("../../../demo/pipelines.yaml");
-/// What is filled besides, where there is an Elasticsearch.
+/// Pipelines that are added if an Elasticsearch is configured.
 const INDEXES: &str = include_str!("../../../demo/elasticsearch.yaml");
 
 /// Where the embedded PostgreSQL lives, unless told otherwise.
@@ -62,7 +62,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let addr = options.addr.clone().or_else(|| std::env::var("VITRINA_ADDR").ok());
     let env = Env::from_process()
         .with("VITRINA_ADDR", Some(addr.unwrap_or_else(|| "127.0.0.1:0".to_owned())))
-        // The demo is its own only client, and draws where a log would stand.
+        // The demo has no other client, and draws where log lines would appear.
         .with("VITRINA_TOKENS", Some(""))
         .with("VITRINA_LOG", std::env::var("VITRINA_LOG").err().map(|_| "error"));
     let settings: Settings = with_own_database(env).read()?;
@@ -115,7 +115,7 @@ impl Demo<'_> {
 
     async fn unless_stopped<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         tokio::select! {
-            // The services stop too, and what they answer then is not the reason.
+            // The services stop too, and their last errors are not the reason.
             done = work => if self.stop.is_cancelled() { Err(stopped()) } else { done },
             () = self.stop.cancelled() => Err(stopped()),
         }

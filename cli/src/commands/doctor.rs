@@ -1,4 +1,4 @@
-//! `vitrina doctor`: looks at everything that a deployment needs, and says how to fix what is wrong.
+//! `vitrina doctor`: checks everything that a deployment needs, and says how to fix what is wrong.
 
 mod api;
 mod check;

@@ -42,7 +42,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
             Event::Transition(transition, _) => transition_text(&transition),
             Event::Progress(progress, _) => progress_text(&progress),
         };
-        // Nobody reads any more: `| head`.
+        // The reader is gone: `| head`.
         if output::try_line(line).is_err() {
             break;
         }

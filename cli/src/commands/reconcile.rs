@@ -112,16 +112,14 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     }
 }
 
-/// How the mart stands by now.
+/// The result for the mart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It was equal.
     Equal,
-    /// It differed, and everything that did was repaired.
+    /// All differences were repaired.
     Repaired,
-    /// It differs.
     Differs,
-    /// It was repaired, and so many rows differ all the same: extra ones that stay, or such as were refused.
+    /// After the repair this many rows still differ: extra rows that stay, or refused ones.
     StillDiffers(i64),
 }
 

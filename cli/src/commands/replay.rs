@@ -25,7 +25,7 @@ pub struct Options {
     server: Connection,
 }
 
-/// What became of the rows.
+/// The outcomes.
 #[derive(Debug, Deserialize)]
 struct Replay {
     letters: Vec<Letter>,

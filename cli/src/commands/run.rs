@@ -57,7 +57,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     attend(&client, &options.name, &requested, events, &options.waiting).await
 }
 
-/// Tells what was requested; with `events`, waits for its end.
+/// Prints the requested run; with `events`, waits for its end.
 pub(super) async fn attend(
     client: &Client,
     name: &str,
@@ -107,14 +107,14 @@ async fn wait(
         _ = tokio::signal::ctrl_c() => Err(left_alone.into()),
     };
     match &followed {
-        // What the run did is told in a line of its own.
+        // The summary of the run has its own line.
         Ok(_) => bars.clear(),
         Err(_) => bars.abandon(),
     }
     followed?.pop().ok_or_else(|| "the run is not to be found".into())
 }
 
-/// What a run did.
+/// The summary of a run.
 fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();

@@ -28,7 +28,7 @@ pub struct Options {
     server: Connection,
 }
 
-/// What the API adds to a pipeline and does not take back.
+/// Fields that the API adds to a pipeline and does not accept.
 const ADDED: [&str; 5] = ["id", "status", "version", "created_at", "updated_at"];
 
 pub(super) async fn run(options: Options) -> Result<(), Failure> {

@@ -85,7 +85,7 @@ impl std::fmt::Display for Account {
     }
 }
 
-/// What `id` answers, which knows accounts from everywhere, not only from `/etc/passwd`.
+/// The output of `id`, which knows accounts of all sources, not only of `/etc/passwd`.
 fn id(arguments: &[&str]) -> Option<u32> {
     let answer = Command::new("id").args(arguments).output().ok()?;
     String::from_utf8(answer.stdout).ok()?.trim().parse().ok()

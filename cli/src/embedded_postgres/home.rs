@@ -79,7 +79,7 @@ fn create_data_dir(data_dir: &Path) -> Result<PathBuf, EmbeddedPostgresError> {
     fs::canonicalize(data_dir).map_err(files("open", data_dir))
 }
 
-/// Whatever the umask: a server that runs as another account has to pass through.
+/// Independent of the umask: a server that runs as another account must be able to enter.
 fn create_enterable(directory: &Path) -> Result<(), EmbeddedPostgresError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o755).create(directory).map_err(files("create", directory))?;

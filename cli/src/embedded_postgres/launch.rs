@@ -87,7 +87,7 @@ async fn ready(postmaster: &mut Postmaster, home: &Home) -> Result<Option<u16>, 
 
 /// Reasons to try again.
 enum Obstacle {
-    /// Somebody took the port after we had found it free.
+    /// Another process took the port after we had found it free.
     PortTaken,
     /// The main process was killed, but others of the same server still work.
     ServerStillEnding,
@@ -105,7 +105,7 @@ impl Obstacle {
     }
 }
 
-/// The port of the last time, so that what people noted down keeps working, or another one if that is taken.
+/// The port of the last start, so that noted addresses keep working, or another one if that is in use.
 fn preferred_port(home: &Home) -> Result<u16, EmbeddedPostgresError> {
     let last = fs::read_to_string(home.port()).ok().and_then(|text| text.trim().parse().ok());
     match last {

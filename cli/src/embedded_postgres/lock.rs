@@ -11,7 +11,7 @@ use super::home::Home;
 pub(super) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl Lock {
-    /// Takes the lock and notes who has it, or says who has it.
+    /// Takes the lock and writes our process id, or returns the holder.
     pub(super) fn take(home: &Home) -> Result<Self, EmbeddedPostgresError> {
         let path = home.directory.join("vitrina.lock");
         let mut file = File::options()

@@ -1,11 +1,11 @@
-//! The file in which a server says who and where it is.
+//! The server's file with its process id and address.
 
 use std::fs;
 use std::path::Path;
 
 use rustix::process::Pid;
 
-/// What the server's `postmaster.pid` says.
+/// The content of the server's `postmaster.pid`.
 #[derive(Debug, PartialEq)]
 pub(super) struct PidFile {
     pub(super) pid: Pid,

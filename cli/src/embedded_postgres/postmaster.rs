@@ -19,7 +19,7 @@ use super::home::Home;
 use super::installation::Installation;
 use super::pid_file::PidFile;
 
-/// How often a waiting loop looks again.
+/// The interval of a waiting loop.
 pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// A log of more bytes is set aside when the server starts.
@@ -124,7 +124,7 @@ impl Drop for Postmaster {
     }
 }
 
-/// What the cluster must have, whatever stands in its `postgresql.conf`.
+/// Settings that override the cluster's `postgresql.conf`.
 fn settings(port: u16) -> [String; 9] {
     [
         format!("port={port}"),

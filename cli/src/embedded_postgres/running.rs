@@ -1,4 +1,4 @@
-//! A server of ours that another process keeps running: where it is, for whoever only wants to connect.
+//! The address of an embedded server that another process keeps running.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! A terminal that does not echo Ctrl-C.
 //!
-//! The `^C` would stand where a bar is drawn and push it to the next line, where it is drawn once more.
+//! The `^C` would be printed into a bar and push it to the next line, where it would be drawn again.
 
 use std::io::{IsTerminal, stdin};
 
@@ -10,12 +10,12 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 pub struct QuietKeys(Option<Termios>);
 
 impl QuietKeys {
-    /// Takes the terminal as it is, to be given back so.
+    /// Keeps the terminal's settings, to restore them on drop.
     pub fn hold() -> Self {
         let before = stdin().is_terminal().then(|| tcgetattr(stdin()).ok()).flatten();
         if let Some(mut quiet) = before.clone() {
             quiet.local_modes.remove(LocalModes::ECHOCTL);
-            // Only looks suffer if it does not work.
+            // A failure affects only the looks.
             let _ = tcsetattr(stdin(), OptionalActions::Now, &quiet);
         }
         Self(before)

@@ -10,13 +10,13 @@ use vitrina_shared::process::steers_a_terminal;
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// Failed, different, missing.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// Worth a look.
+/// Warnings.
 pub const WARN: Style = AnsiColor::Yellow.on_default();
-/// Under way.
+/// In progress.
 pub const NOTE: Style = AnsiColor::Cyan.on_default();
-/// Beside the point.
+/// Less important text.
 pub const DIM: Style = Style::new().dimmed();
-/// The point.
+/// Emphasis.
 pub const BOLD: Style = Style::new().bold();
 
 /// The text in that style.
@@ -34,7 +34,7 @@ pub fn status(status: &str) -> Style {
     }
 }
 
-/// The text without what would steer the terminal, but for the styles of ours.
+/// The text without control sequences, except our own styles.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if !text.contains(steers_a_terminal) {
         return Cow::Borrowed(text);

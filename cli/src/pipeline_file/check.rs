@@ -14,7 +14,7 @@ use crate::nearest;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(entries::schema);
 
-/// Everything that is wrong with a document. An empty one is right.
+/// All problems of a document. An empty document is valid.
 pub(super) fn problems(document: &Node) -> Vec<Problem> {
     let mut check = Check { problems: Vec::new() };
     if !document.is_null() {

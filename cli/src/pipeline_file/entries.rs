@@ -1,4 +1,4 @@
-//! What a file may say. Documentation, schema and reading come from these types.
+//! The content of a file. Documentation, schema and parser come from these types.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct TargetEntry {
     pub options: Map<String, Value>,
 }
 
-/// A pipeline. What is left out has its default, but for `enabled`, which stays as it is.
+/// A pipeline. Absent fields have their defaults, except `enabled`, which stays unchanged.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineEntry {
@@ -64,10 +64,10 @@ pub struct PipelineEntry {
     /// Column of the query that grows with every change of a row; needed in mode `incremental`.
     #[serde(default)]
     pub incremental_key: Option<String>,
-    /// Column of the query that tells apart rows with equal keys; needed in mode `incremental`.
+    /// Column of the query that distinguishes rows with equal keys; needed in mode `incremental`.
     #[serde(default)]
     pub incremental_id_key: Option<String>,
-    /// Whether it may run. A new pipeline may; left out, it stays as it is.
+    /// Whether it may run. Default true for a new pipeline; absent, it stays unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Further settings.
@@ -78,7 +78,7 @@ pub struct PipelineEntry {
     pub tasks: Vec<TaskInput>,
 }
 
-/// How a pipeline's target comes to be allowed.
+/// How a pipeline's target is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTarget {

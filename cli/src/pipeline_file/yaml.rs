@@ -1,4 +1,4 @@
-//! YAML as a tree in which every value knows its place.
+//! YAML as a tree in which every value has its line and column.
 
 use std::{borrow::Cow, fmt};
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Number, Value};
 
 use super::Problem;
 
-/// Deeper files are nobody's pipelines.
+/// No pipeline file is nested deeper.
 const DEEPEST: usize = 32;
 /// An alias repeats what it names; a few of them can make a small file huge.
 const MOST_NODES: usize = 100_000;
-/// So can a long text that is named often. The API takes a pipeline of 1 MiB.
+/// So can a long text with many aliases. The API takes a pipeline of 1 MiB.
 const MOST_MIB: usize = 16;
 
 /// A line and a column, both from 1.
@@ -105,7 +105,7 @@ impl Node {
     }
 }
 
-/// How much of memory a value takes.
+/// The size of a value in memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     nodes: usize,
@@ -141,7 +141,7 @@ fn wrong(place: Place, message: String) -> Problem {
     Problem { place, about: String::new(), message }
 }
 
-/// Puts events together.
+/// Builds values from parser events.
 #[derive(Default)]
 struct Builder {
     documents: Vec<Node>,
@@ -176,7 +176,7 @@ impl Builder {
                 let Some(size) = self.anchors.get(&anchor).map(Node::size) else {
                     return Err(wrong(place, "this alias names nothing that stands before it".to_owned()));
                 };
-                // Before it is repeated: a value that is too large is not made first.
+                // Checked before the copy, so that a value that is too large is never made.
                 self.grow(size, false, place)?;
                 let node = self.anchors.get(&anchor).cloned().unwrap_or_default();
                 self.put(node, 0)
@@ -211,7 +211,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A complete value goes where it belongs: into a map as key or value, into a list, or it is a document.
+    /// Adds a complete value to its parent: to a map as key or value, to a list, or as a document.
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
         if anchor > 0 {
             if !matches!(node.content, Content::Scalar(_)) {

@@ -35,7 +35,7 @@ pub struct Desk {
 
 impl Desk {
     pub fn new() -> Self {
-        // The embedded server's account must be able to enter it, whoever we are.
+        // The embedded server's account must be able to enter it, also if we are root.
         let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o711)).tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let addr = format!("127.0.0.1:{port}");

@@ -15,7 +15,7 @@ use crate::{
     scene::{eventually, free_port},
 };
 
-/// Whether somebody who cannot have Prometheus has said so. Loudly: nothing was tested then.
+/// Whether the test run was asked to do without Prometheus. Prints that nothing was tested.
 pub fn is_left_out() -> bool {
     let left_out = std::env::var_os("VITRINA_TEST_WITHOUT_PROMETHEUS").is_some();
     if left_out {

@@ -62,7 +62,7 @@ fn expressions_ask_only_for_metrics_that_there_are() {
     }
 }
 
-/// Replicas of the API show what the deployment did alike: whoever adds that up without `max` counts it twice.
+/// Replicas of the API show the same series of the deployment: a sum without `max` counts them twice.
 #[test]
 fn what_every_replica_shows_is_counted_once() {
     let first =

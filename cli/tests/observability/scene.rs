@@ -82,7 +82,7 @@ impl Scene {
         }
         for pipeline in yaml("demo/pipelines.yaml")["pipelines"].as_array().unwrap() {
             let mut pipeline = pipeline.clone();
-            // Many batches, so that there is time to kill somebody.
+            // Many batches, so that there is time to kill a worker.
             pipeline["batch_size"] = json!(20);
             scene.create(&pipeline).await;
         }

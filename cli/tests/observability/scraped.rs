@@ -65,7 +65,7 @@ async fn prometheus_agrees_with_the_database_and_every_expression_has_a_result()
     promtool_is_content(&scene).await;
 }
 
-/// Kills whoever works on a long run, three times.
+/// Kills the worker that executes a long run, three times.
 async fn kill_workers_during_a_run(scene: &mut Scene) {
     scene.request_run("film_dim").await;
     let mut killed = 0;

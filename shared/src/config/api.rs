@@ -1,4 +1,4 @@
-//! What the API is told.
+//! Settings of the API.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::tokens::Tokens;
 pub struct ApiConfig {
     /// Where the API listens: `VITRINA_ADDR`. Loopback, unless there are tokens.
     pub addr: SocketAddr,
-    /// Who may do what: `VITRINA_TOKENS`.
+    /// Callers and their roles: `VITRINA_TOKENS`.
     pub tokens: Tokens,
     /// What `/metrics` asks for, if anything: `VITRINA_METRICS_TOKEN`.
     pub metrics_token: Option<MetricsToken>,

@@ -1,4 +1,4 @@
-//! Where the home database is.
+//! The address of the home database.
 
 use std::fmt;
 use std::str::FromStr;
@@ -70,7 +70,7 @@ impl DatabaseUrl {
         self.text.expose()
     }
 
-    /// What sqlx connects with.
+    /// The options with which sqlx connects.
     pub fn connect_options(&self) -> PgConnectOptions {
         self.options.clone()
     }

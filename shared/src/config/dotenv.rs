@@ -5,14 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// How names of settings begin that are taken from the file. Others are none of ours: a file that lies in some directory does not
-/// say through which proxy requests go, whose certificates are trusted, or what is loaded into programs that we start.
+/// The prefixes of settings that are read from the file. A file in the working directory must not choose proxies, trusted
+/// certificates, or libraries that are loaded into programs that we start.
 const OURS: &[&str] = &["VITRINA_", "DATABASE_URL", "ELASTICSEARCH_URL", "OTEL_", "PG", "NO_COLOR", "RUST_BACKTRACE"];
 
 /// The names of variables that came from the file.
 static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Why the `.env` file was not taken. Says where, never what: the file holds secrets.
+/// Why the `.env` file was not read. Names the place, never the content: the file holds secrets.
 #[derive(Debug, thiserror::Error)]
 pub enum DotenvError {
     /// The file is there but cannot be read.
@@ -20,7 +20,6 @@ pub enum DotenvError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A line is not `NAME=value`.

@@ -1,4 +1,4 @@
-//! Where Elasticsearch is, for marts that live there, and how patient to be with it.
+//! The address of Elasticsearch and its time limits.
 
 mod address;
 

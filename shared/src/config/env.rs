@@ -18,7 +18,7 @@ type Lookup = Box<dyn Fn(&str) -> Option<OsString>>;
 
 /// A struct that is read from variables.
 pub trait FromEnv: Sized {
-    /// Reads the struct. Every wrong variable is reported to `env`; `None` where nothing can stand in for it.
+    /// Reads the struct. Every wrong variable is reported to `env`; `None` if no default can replace it.
     fn from_env(env: &mut Env) -> Option<Self>;
 }
 

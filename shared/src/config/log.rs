@@ -1,4 +1,4 @@
-//! What is logged, how and where.
+//! Settings of the log.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Who may read `/metrics`, where that is asked.
+//! The token of `/metrics`, if one is set.
 //!
 //! Metrics have the names of pipelines and their numbers of rows, and no value of a row. A token of its own lets Prometheus
 //! read them and nothing else. As of other tokens only a hash is kept, and compared in constant time.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A password or key: whoever needs its text asks for it by `expose`, nobody prints it by accident.
+/// A password or key. Code that needs its text calls `expose`; `Debug` and `Display` hide it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

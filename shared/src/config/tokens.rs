@@ -1,4 +1,4 @@
-//! Who may call the API.
+//! Callers of the API.
 //!
 //! Only SHA-256 hashes of the secrets are kept. A secret is compared with all of them, each in constant time, so that
 //! the time an answer takes says nothing about them.
@@ -109,7 +109,7 @@ impl Tokens {
         self.0.is_empty()
     }
 
-    /// Finds who holds this secret. Looks at every token, wherever the right one stands.
+    /// Finds the caller with this secret. Compares with every token, so that the time does not depend on the match.
     pub fn authenticate(&self, secret: &str) -> Option<Principal> {
         let hash = hash(secret);
         let mut found = Choice::from(0);

@@ -1,4 +1,4 @@
-//! What the worker is told.
+//! Settings of a worker.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::env::{Env, FromEnv};
 use super::metrics_token::MetricsToken;
 use crate::metrics::HISTOGRAM_PIPELINES;
 
-/// How long batches in hand may take to end when a worker stops, unless told otherwise.
+/// The default time for which a stopping worker waits for its batches.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
-/// How large a row may be, in bytes, unless told otherwise.
+/// The default limit on the size of a row, in bytes.
 const MAX_ROW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// The longest that anything is kept: a century.
@@ -31,9 +31,9 @@ pub struct WorkerConfig {
     pub concurrency: usize,
     /// The name in logs and in the list of workers; made up where `VITRINA_WORKER_NAME` is unset.
     pub name: Option<String>,
-    /// How often the queue is looked at even without a notification: `VITRINA_POLL_SECONDS`.
+    /// The interval of the poll of the queue: `VITRINA_POLL_SECONDS`.
     pub poll: Duration,
-    /// How often the worker says that it is alive: `VITRINA_HEARTBEAT_SECONDS`.
+    /// The interval of heartbeats: `VITRINA_HEARTBEAT_SECONDS`.
     pub heartbeat: Duration,
     /// How long a pause waits for the batch in hand before it is cancelled: `VITRINA_PAUSE_SECONDS`.
     pub pause: Duration,
@@ -43,7 +43,7 @@ pub struct WorkerConfig {
     pub max_row_bytes: u32,
     /// How long what has ended is kept.
     pub retention: Retention,
-    /// Where marts are that live in Elasticsearch.
+    /// The Elasticsearch of marts that are indexes.
     pub elasticsearch: ElasticsearchConfig,
 }
 

@@ -11,7 +11,7 @@ pub enum Fault {
     OutOfMemory,
     /// The server takes no writes, or the statement's transaction may not write.
     ReadOnly,
-    /// The server ended the statement: by a time-out, or because somebody cancelled it.
+    /// The server ended the statement, by a time-out or a cancellation.
     Interrupted,
     /// A lock was not to be had in time.
     Locked,

@@ -1,9 +1,10 @@
-//! Connections that fall silent: a machine, a proxy or a table of a firewall in between forgot them, and neither side is told.
+//! Connections that fall silent: a machine, a proxy or a table of a firewall in between forgot them, and neither side gets
+//! an error.
 //!
 //! A statement on such a connection would wait for ever, and so would the pool that tests it. So every wait of a pool has a
-//! limit here. An idle connection that does not answer makes its pool suspicious: what cut one off has cut off the others, so
-//! all that were opened before are closed without being asked, each at once. A connection that comes back in the middle of a
-//! statement gets a moment to end it, and is closed after that.
+//! limit here. If an idle connection does not answer, the pool closes all older ones untested, since the same cause has
+//! probably cut them off. A connection that is returned in the middle of a statement gets a moment to end it, and is closed
+//! after that.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,10 +26,10 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 /// How long every connection is asked before it is used, after one did not come back.
 const DOUBTS_FOR: Duration = Duration::from_secs(10);
 
-/// Makes a session new again, and says whether it can be used by others.
+/// Resets a session, and returns whether it can be used again.
 pub(super) type Renew = for<'c> fn(&'c mut PgConnection) -> BoxFuture<'c, sqlx::Result<bool>>;
 
-/// What a pool knows about the silence of its connections.
+/// The state of a pool: since when its connections are suspected to be silent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Silence(Arc<Mutex<State>>);
 
@@ -46,7 +47,7 @@ struct State {
 }
 
 impl Silence {
-    /// Bounds every wait of a pool. `renew` makes a session new again before others use it.
+    /// Bounds every wait of a pool. `renew` resets a session before it is used again.
     pub fn bounds(&self, options: PgPoolOptions, renew: Renew) -> PgPoolOptions {
         let (opened, taken, returned) = (self.clone(), self.clone(), self.clone());
         options
@@ -65,7 +66,7 @@ impl Silence {
             })
     }
 
-    /// What tells whether a statement does not come back.
+    /// Observes whether a statement does not return.
     pub fn watch(&self) -> Watch {
         Watch(self.clone())
     }

@@ -8,9 +8,13 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, TimeDelta, Timelike, Utc,
 
 use super::checkpoint::key_time;
 
-/// How SQL writes the types of such keys.
-pub const TIMESTAMPTZ: &str = "timestamp with time zone";
-pub const DATE: &str = "date";
+/// The type of such a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockKey {
+    /// A `timestamptz`.
+    Timestamp,
+    Date,
+}
 
 /// The most that a declared precision cuts off: `timestamptz(0)` keeps whole seconds.
 const COARSEST_PRECISION: TimeDelta = TimeDelta::seconds(1);
@@ -21,8 +25,8 @@ const WESTERNMOST: TimeDelta = TimeDelta::hours(12);
 const EASTERNMOST: TimeDelta = TimeDelta::hours(14);
 
 /// The type of a key of this kind.
-pub fn type_of(key: &str) -> &'static str {
-    if date(key).is_some() { DATE } else { TIMESTAMPTZ }
+pub fn type_of(key: &str) -> ClockKey {
+    if date(key).is_some() { ClockKey::Date } else { ClockKey::Timestamp }
 }
 
 /// What may be cut off of some keys of a query while others have all their digits. The values of a table's own column are cut
@@ -32,19 +36,19 @@ pub fn hidden_cut(is_column_of_table: bool) -> TimeDelta {
 }
 
 /// The smallest key of the transactions that began at this time or later.
-pub fn smallest_key(since: DateTime<Utc>, key_type: &str) -> String {
+pub fn smallest_key(since: DateTime<Utc>, key_type: ClockKey) -> String {
     match key_type {
-        DATE => (since - WESTERNMOST).date_naive().to_string(),
-        _ => text(since),
+        ClockKey::Date => (since - WESTERNMOST).date_naive().to_string(),
+        ClockKey::Timestamp => text(since),
     }
 }
 
 /// A key that is greater than all those of transactions that began before this time. With `timestamptz` it is greater than
 /// no other key.
-pub fn bound(before: DateTime<Utc>, key_type: &str) -> String {
+pub fn bound(before: DateTime<Utc>, key_type: ClockKey) -> String {
     match key_type {
-        DATE => ((before + EASTERNMOST).date_naive() + TimeDelta::days(1)).to_string(),
-        _ => text(before),
+        ClockKey::Date => ((before + EASTERNMOST).date_naive() + TimeDelta::days(1)).to_string(),
+        ClockKey::Timestamp => text(before),
     }
 }
 
@@ -54,10 +58,10 @@ pub fn text(time: DateTime<Utc>) -> String {
 }
 
 /// Whether a checkpoint has this time, or a later one, behind it.
-pub fn is_past(checkpoint: &str, key_type: &str, time: DateTime<Utc>) -> bool {
+pub fn is_past(checkpoint: &str, key_type: ClockKey, time: DateTime<Utc>) -> bool {
     match key_type {
-        DATE => date(checkpoint).is_some_and(|day| day >= (time - WESTERNMOST).date_naive()),
-        _ => key_time(checkpoint).is_some_and(|key| key >= time),
+        ClockKey::Date => date(checkpoint).is_some_and(|day| day >= (time - WESTERNMOST).date_naive()),
+        ClockKey::Timestamp => key_time(checkpoint).is_some_and(|key| key >= time),
     }
 }
 
@@ -65,13 +69,13 @@ pub fn is_past(checkpoint: &str, key_type: &str, time: DateTime<Utc>) -> bool {
 /// of the run that moved the checkpoint there: before it everything was complete. `hidden` is what [`hidden_cut`] says.
 pub fn unsettled_since(
     checkpoint: &str,
-    key_type: &str,
+    key_type: ClockKey,
     horizon: Option<DateTime<Utc>>,
     hidden: TimeDelta,
 ) -> Option<DateTime<Utc>> {
-    if key_type == DATE {
+    if key_type == ClockKey::Date {
         let first = date(checkpoint)?.and_time(NaiveTime::MIN).and_utc() + WESTERNMOST;
-        return Some(horizon.unwrap_or(first)).filter(|since| is_past(checkpoint, DATE, *since));
+        return Some(horizon.unwrap_or(first)).filter(|since| is_past(checkpoint, ClockKey::Date, *since));
     }
     let key = key_time(checkpoint)?;
     let grain = grain(key).max(hidden);
@@ -88,10 +92,15 @@ pub fn unsettled_since(
 
 /// The same time, earlier by as much as a column may cut off that has this checkpoint: from here on a walk finds the keys of
 /// the transactions that began at that time.
-pub fn allowing_for_grain(since: DateTime<Utc>, checkpoint: &str, key_type: &str, hidden: TimeDelta) -> DateTime<Utc> {
+pub fn allowing_for_grain(
+    since: DateTime<Utc>,
+    checkpoint: &str,
+    key_type: ClockKey,
+    hidden: TimeDelta,
+) -> DateTime<Utc> {
     match key_type {
-        DATE => since,
-        _ => key_time(checkpoint).map_or(since, |key| since - grain(key).max(hidden)),
+        ClockKey::Date => since,
+        ClockKey::Timestamp => key_time(checkpoint).map_or(since, |key| since - grain(key).max(hidden)),
     }
 }
 
@@ -141,14 +150,14 @@ fn calendar_grain(midnight: DateTime<Utc>) -> TimeDelta {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ClockKey::*, *};
 
     fn time(text: &str) -> DateTime<Utc> {
         key_time(&format!("2026-11-17 {text}+00")).expect(text)
     }
 
     fn unsettled(checkpoint: &str, horizon: &str) -> Option<DateTime<Utc>> {
-        unsettled_since(&format!("2026-11-17 {checkpoint}+00"), TIMESTAMPTZ, Some(time(horizon)), TimeDelta::zero())
+        unsettled_since(&format!("2026-11-17 {checkpoint}+00"), Timestamp, Some(time(horizon)), TimeDelta::zero())
     }
 
     #[test]
@@ -197,7 +206,7 @@ mod tests {
             let at = |text: &str| key_time(&format!("{text}+00")).expect(text);
             let unsettled = |horizon| {
                 let midnight = format!("{midnight} 00:00:00+00");
-                unsettled_since(&midnight, TIMESTAMPTZ, Some(at(horizon)), TimeDelta::zero())
+                unsettled_since(&midnight, Timestamp, Some(at(horizon)), TimeDelta::zero())
             };
             assert_eq!(unsettled(inside), Some(at(&format!("{midnight} 00:00:00"))), "{midnight}");
             assert_eq!(unsettled(outside), None, "{midnight}");
@@ -208,19 +217,19 @@ mod tests {
     fn a_key_of_several_columns_is_complete_a_second_later_whatever_its_values_show() {
         let hidden = hidden_cut(false);
         let unsettled = |key: &str, horizon: &str| {
-            unsettled_since(&format!("2026-11-17 {key}+00"), TIMESTAMPTZ, Some(time(horizon)), hidden)
+            unsettled_since(&format!("2026-11-17 {key}+00"), Timestamp, Some(time(horizon)), hidden)
         };
         assert_eq!(unsettled("12:00:00.123456", "12:00:00.2"), Some(time("11:59:59.2")), "12:00:00 may still come");
         assert_eq!(unsettled("12:00:00.123456", "12:00:01.1"), Some(time("12:00:00.1")));
         assert_eq!(unsettled("12:00:00.123456", "12:00:01.2"), None);
-        let since = allowing_for_grain(time("12:00:03.7"), "2026-11-17 12:30:00.123456+00", TIMESTAMPTZ, hidden);
+        let since = allowing_for_grain(time("12:00:03.7"), "2026-11-17 12:30:00.123456+00", Timestamp, hidden);
         assert_eq!(since, time("12:00:02.7"));
     }
 
     #[test]
     fn a_transaction_may_have_a_key_before_its_start() {
         let since = |key: &str| {
-            allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), TIMESTAMPTZ, TimeDelta::zero())
+            allowing_for_grain(time("12:00:03.7"), &format!("2026-11-17 {key}+00"), Timestamp, TimeDelta::zero())
         };
         assert_eq!(since("12:30:00.123456"), time("12:00:03.7"));
         assert_eq!(since("12:30:00.5"), time("12:00:03.6"));
@@ -230,11 +239,11 @@ mod tests {
     #[test]
     fn a_day_ends_when_it_has_ended_everywhere() {
         let horizon = time("10:00:00");
-        assert_eq!(smallest_key(horizon, DATE), "2026-11-16");
-        assert_eq!(bound(horizon, DATE), "2026-11-19");
-        assert_eq!(unsettled_since("2026-11-16", DATE, Some(horizon), TimeDelta::zero()), Some(horizon));
-        assert_eq!(unsettled_since("2026-11-15", DATE, Some(horizon), TimeDelta::zero()), None);
-        let unknown = unsettled_since("2026-11-17", DATE, None, TimeDelta::zero()).expect("nothing is known");
-        assert_eq!(smallest_key(unknown, DATE), "2026-11-17");
+        assert_eq!(smallest_key(horizon, Date), "2026-11-16");
+        assert_eq!(bound(horizon, Date), "2026-11-19");
+        assert_eq!(unsettled_since("2026-11-16", Date, Some(horizon), TimeDelta::zero()), Some(horizon));
+        assert_eq!(unsettled_since("2026-11-15", Date, Some(horizon), TimeDelta::zero()), None);
+        let unknown = unsettled_since("2026-11-17", Date, None, TimeDelta::zero()).expect("nothing is known");
+        assert_eq!(smallest_key(unknown, Date), "2026-11-17");
     }
 }

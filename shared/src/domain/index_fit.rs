@@ -1,6 +1,6 @@
 //! What must hold between the columns that arrive and an index. Elasticsearch itself is not asked: workers do that.
 
-use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode, index_options};
+use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode};
 
 /// Names that Elasticsearch keeps for itself.
 const RESERVED: &[&str] =
@@ -48,7 +48,7 @@ fn write_problem(draft: &PipelineDraft, options: &IndexOptions, arriving: &[Sour
     if options.write? != WriteMode::Update {
         return None;
     }
-    let column = arriving.iter().find(|column| index_options::is_json(column.plain_type()))?;
+    let column = arriving.iter().find(|column| column.value_type().is_json())?;
     Some(format!(
         "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are there: \
          leave the option out, or choose `index`",

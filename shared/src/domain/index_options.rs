@@ -145,16 +145,6 @@ impl IndexOptions {
     }
 }
 
-/// Whether values of this type are JSON objects. An `update` merges objects.
-pub fn is_json(type_name: &str) -> bool {
-    let name = type_name.trim_end_matches("[]");
-    // An extension's type may be written with its schema.
-    let name = name.rsplit('.').next().unwrap_or(name);
-    ["json", "jsonb", "hstore", "record"].contains(&name)
-        || name.starts_with("geometry")
-        || name.starts_with("geography")
-}
-
 fn is_interval(text: &str) -> bool {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = &text[digits.len()..];

@@ -1,11 +1,11 @@
 //! What a query returns.
 
+use super::ColumnType;
+
 /// A column that a query returns, or a transform makes of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceColumn {
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub type_oid: u32,
     /// The type as SQL writes it, for instance `timestamp with time zone`.
     pub type_name: String,
@@ -19,8 +19,23 @@ pub struct SourceColumn {
 }
 
 impl SourceColumn {
+    /// The type that its values are given by name. A domain is taken as it is.
+    pub fn own_type(&self) -> ColumnType {
+        ColumnType::of(&self.type_name)
+    }
+
     /// The type of its values, with its length or precision where they are known: of a domain the type behind it.
+    pub fn value_type(&self) -> ColumnType {
+        ColumnType::of(self.plain_type())
+    }
+
+    /// The same as SQL writes it.
     pub fn plain_type(&self) -> &str {
         self.declared.as_deref().unwrap_or(&self.type_name)
+    }
+
+    /// The type as a cast writes it, of any length.
+    pub fn cast_type(&self) -> String {
+        self.own_type().any_length()
     }
 }

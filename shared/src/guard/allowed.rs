@@ -1,8 +1,8 @@
-//! Which functions a query may call: allowed, not forbidden.
+//! The allow-list of functions that a query may call.
 //!
-//! Of the server's own functions those that only compute: the immutable ones, and others by name. None of them takes SQL, the
-//! name of a relation, a role or a file, or looks at settings, sessions, locks or transactions. Of other schemas those that
-//! the operator has named as sources, as far as they say of themselves that they change nothing.
+//! Allowed are the server's own functions that only compute: the immutable ones, and others by name. None of them takes
+//! SQL, the name of a relation, a role or a file, or reads settings, sessions, locks or transactions. In the source schemas
+//! those functions are allowed that are declared to change nothing.
 
 use serde::Deserialize;
 
@@ -46,8 +46,8 @@ const HARMLESS: &[&str] = &[
     "array_sample", "array_shuffle", "gen_random_uuid", "random", "random_normal", "uuidv4", "uuidv7",
 ];
 
-/// Immutable functions of the server that look at a relation, a role, a snapshot or the server all the same, or that only
-/// the server itself has a use for.
+/// Immutable functions that still read a relation, a role, a snapshot or the server, or that are only for the server
+/// itself.
 #[rustfmt::skip]
 const NOT_FOR_QUERIES: &[&str] = &[
     "aclcontains", "acldefault", "aclinsert", "aclitemeq", "aclremove", "hash_aclitem", "hash_aclitem_extended", "makeaclitem",
@@ -68,7 +68,7 @@ pub(super) const SAMPLINGS: &[&str] = &["bernoulli", "system"];
 pub(super) enum Use {
     /// By its name, an operator or a cast.
     Call,
-    /// Rows are sorted, grouped or told apart by it: the server chose it for their type.
+    /// The server sorts, groups or compares rows by it, and chose it for their type.
     Order,
     /// It is a part of an aggregate.
     Part,
@@ -76,16 +76,16 @@ pub(super) enum Use {
     Sampling,
 }
 
-/// Who wrote what calls a function.
+/// The author of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    /// The user: it stands in the query.
+    /// The user: the call is in the query.
     User,
-    /// The operator: it stands in a view, or in the check of a domain.
+    /// The operator: the call is in a view, or in the check of a domain.
     Operator,
 }
 
-/// What the server's catalog says of a function.
+/// A function in the server's catalog.
 #[derive(Debug, Deserialize)]
 pub(super) struct FunctionFacts {
     pub schema: String,

@@ -1,4 +1,4 @@
-//! The query meets the server, which says what it returns (here) and what it does (`judged`).
+//! Lets the server describe a query: the columns that it returns (here) and what it does (`judged`).
 //!
 //! `etl_page.describe` makes a temporary view of the query and undoes that at once, under a role that can only read.
 //! Nothing is planned or executed, so a query that would take hours is described as quickly as any other.
@@ -40,10 +40,10 @@ impl Default for QueryLimits {
     }
 }
 
-/// What the server says of a query.
+/// The server's description of a query.
 #[derive(Debug)]
 pub struct Description {
-    /// What it returns.
+    /// The columns that it returns.
     pub columns: Vec<SourceColumn>,
     /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,
@@ -69,7 +69,7 @@ pub async fn describe(
     };
     let mut reading = read(&mut tx, &query.text.with_nulls()).await?;
     let mut columns = reading.columns();
-    // Executed is the query with values of these types, which may mean other functions than bare nulls do.
+    // The query will be executed with values of these types, which may select other functions than bare nulls.
     if let Some(types) = ParameterTypes::of(&columns, walk.0, walk.1).filter(|_| !query.placeholders().is_empty()) {
         reading = read(&mut tx, &query.text.with_typed_nulls(&types)).await?;
         columns = reading.columns();
@@ -101,7 +101,7 @@ pub(super) async fn keep_temporary_schema(conn: &mut PgConnection) -> sqlx::Resu
     Ok(())
 }
 
-/// Judges a text that nobody has looked at: what holds where layer 1 is mistaken.
+/// Judges a text without layer 1: the protection that remains if layer 1 is mistaken.
 #[cfg(feature = "testing")]
 pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSchemas) -> Result<(), GuardError> {
     let limits = QueryLimits::default();
@@ -162,7 +162,7 @@ impl Reading {
     }
 }
 
-/// What the catalog says of a column.
+/// A column in the catalog.
 #[derive(Debug, sqlx::FromRow)]
 struct Facts {
     /// Whether it may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a
@@ -227,7 +227,7 @@ fn is_about_the_query(code: &str) -> bool {
 }
 
 fn refusal(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Location>) -> Refusal {
-    // What a server says in any language, it says with the column's name in quotes.
+    // A server's message, in any language, has the column's name in quotes.
     let name = complaint.message().split('"').nth(1).map(str::to_owned);
     match name {
         Some(name) if complaint.code() == DUPLICATE_COLUMN => Refusal::DuplicateColumn { name },

@@ -1,8 +1,8 @@
-//! Descriptions that always come back.
+//! Descriptions with a deadline.
 //!
-//! A description has connections of its own and a deadline. One that does not come back, because the server is busy with
-//! something that looks at no interrupt, is given up together with its connection: the server is told to end the session, the
-//! pool opens another connection, and the author keeps its turn until the server has let go.
+//! Descriptions have their own connections. A description that does not return in time, because the server does not check
+//! for interrupts, is given up together with its connection: the server is asked to end the session, the pool opens another
+//! connection, and the author keeps its turn until the session has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long a turn is kept for a server that does not let go.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Where queries are described, and on whose turn.
+/// The connections on which queries are described, one at a time per author.
 #[derive(Debug, Clone)]
 pub struct Describing {
     pool: PgPool,
@@ -41,7 +41,7 @@ impl Describing {
         Self { pool, turn: None }
     }
 
-    /// The same, on the turn of somebody who has one at a time.
+    /// The same for an author who describes one query at a time.
     pub fn on_turn(&self, turn: OwnedSemaphorePermit) -> Self {
         Self { pool: self.pool.clone(), turn: Some(Arc::new(turn)) }
     }
@@ -51,8 +51,7 @@ impl Describing {
         self.pool.close().await;
     }
 
-    /// Takes a query that was read through all that the server has to say about it. `walk` names the key and the id that its
-    /// placeholders are about.
+    /// Lets the server describe and judge a parsed query. `walk` names the key and the id of its placeholders.
     pub async fn describe(
         &self,
         query: SourceQuery,
@@ -85,8 +84,8 @@ impl Describing {
         described.await.unwrap_or(Err(GuardError::Database(sqlx::Error::WorkerCrashed)))
     }
 
-    /// Gives the connection up and tells the server to end the session. Whether the server is at work on it, as far as is known:
-    /// then the turn is kept until it has let go.
+    /// Gives the connection up and asks the server to end the session. Returns whether the session may still exist; then
+    /// the turn is kept until it has ended.
     async fn give_up(self, connection: PoolConnection<Postgres>, mark: Uuid) -> bool {
         tracing::warn!("a query was not described in time; its session is ended and its connection given up");
         drop(connection.detach());

@@ -1,4 +1,4 @@
-//! Layer 1, with the server's help: a first look at the functions that a query names, for an early and clear answer.
+//! Layer 1, with the server's help: checks the functions that a query names, for an early and clear message.
 //!
 //! Calls are found between tokens: a name before an opening parenthesis, which no special form of the syntax tree can hide,
 //! and a name after a period that follows a bracket, because PostgreSQL calls functions of one argument as attributes
@@ -39,7 +39,7 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// Finds what is called in a query, and refuses calls into other schemas.
+/// Finds the calls of a query, and refuses calls into other schemas.
 pub(super) fn called(lexemes: &[Lexeme], schemas: &SourceSchemas) -> Result<BTreeSet<FunctionName>, Refusal> {
     let ends = (0..lexemes.len()).filter(|&end| lexemes[end].token == Token::LParen);
     let functions: BTreeSet<_> = ends.filter_map(|end| name_before(&lexemes[..end])).collect();

@@ -1,7 +1,7 @@
 //! Layer 2: what the query does, by the server's own reading of it.
 //!
-//! PostgreSQL has resolved every name, operator and cast of a query when it makes a view of it; the view's tree (`tree`) names
-//! them by oid, and the catalog (`catalog`) says what they are. However a call was written, it stands there as the function
+//! PostgreSQL has resolved every name, operator and cast of a query when it makes a view of it; the view's tree (`tree`)
+//! names them by oid, and the catalog (`catalog`) says what they are. However a call is written, the tree has the function
 //! that will be executed. Views, the checks of domains and the default arguments of functions are followed.
 
 mod catalog;
@@ -13,15 +13,12 @@ use sqlx::PgConnection;
 
 use super::allowed::{Author, FunctionFacts, Use};
 use super::{FunctionName, GuardError, Refusal, SourceSchemas};
-use crate::domain::OWN_SCHEMAS;
-
-/// The first oid that is not of the server itself.
-pub const FIRST_ADDED: u32 = 16_384;
+use crate::domain::{OWN_SCHEMAS, column_type::FIRST_ADDED};
 
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;
 
-/// What was found in a query that may be executed.
+/// The findings about a query that may be executed.
 #[derive(Debug)]
 pub(super) struct Judged {
     /// The tables and views that it names.
@@ -138,10 +135,11 @@ pub async fn check_arriving(conn: &mut PgConnection, from: &[u32], to: &[u32], t
     }
 }
 
-/// Refuses types that somebody can change at any time: their owner gives a domain a check, and any type a cast, also while a run
-/// goes on; the owner of their schema or of their extension drops them and makes others of the same name. The server, a
-/// superuser, the database's owner and the mart's owner are trusted. Everybody who may create schemas can bring the extensions
-/// that the server's configuration trusts: their types belong to a superuser then, and the extension to them.
+/// Refuses types that an untrusted account can change at any time: the owner of a domain can add a check, the owner of any
+/// type a cast, also during a run; the owner of the schema or of the extension can drop the type and create another one of
+/// the same name. The server, a superuser, the database's owner and the mart's owner are trusted. An account that may
+/// create schemas can create the extensions that the server's configuration trusts: then their types belong to a superuser,
+/// and the extension to this account.
 pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&str>) -> Result<(), GuardError> {
     if !any_added(types) {
         return Ok(());
@@ -162,7 +160,7 @@ fn any_added(types: &[u32]) -> bool {
     types.iter().any(|oid| *oid >= FIRST_ADDED)
 }
 
-/// What the catalog says of the functions that each name may mean.
+/// The functions of the catalog that each name may mean.
 pub(super) async fn overloads(
     conn: &mut PgConnection,
     named: &[(FunctionName, bool)],
@@ -172,8 +170,8 @@ pub(super) async fn overloads(
     Ok(found.into_iter().map(|(function, called)| (function, facts(called))).collect())
 }
 
-/// A query reads tables and views of the source schemas. What a view of theirs reads is its owner's word, but never the
-/// server's own tables, which everyone may read, nor Vitrina's.
+/// A query reads tables and views of the source schemas. A view may read any table of its owner, but never the server's own
+/// tables, which every account may read, nor Vitrina's.
 fn check_relation(relation: &catalog::Relation, author: Author, schemas: &SourceSchemas) -> Result<(), Refusal> {
     let catalog::Relation { schema, name, .. } = relation;
     let system = schema.starts_with("pg_") || schema == "information_schema";

@@ -38,7 +38,7 @@ impl SourceQuery {
         &self.functions
     }
 
-    /// The placeholders that it uses: with any of them it pages by itself, without it is to be wrapped.
+    /// The placeholders that it uses: with any of them the query pages by itself, otherwise it is wrapped.
     pub fn placeholders(&self) -> BTreeSet<Placeholder> {
         self.text.placeholders().collect()
     }

@@ -110,7 +110,7 @@ pub(super) fn mark(tokens: &[TokenWithSpan]) -> Result<Vec<Lexeme>, Refusal> {
     Ok(lexemes)
 }
 
-/// The word that stands directly after `colon`, if that is a colon.
+/// The word directly after `colon`, if that is a colon.
 fn named_after(colon: &TokenWithSpan, after: &[TokenWithSpan]) -> Option<String> {
     let next = after.first()?;
     let Token::Word(word) = &next.token else { return None };

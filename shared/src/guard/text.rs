@@ -10,6 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::{ParameterTypes, Placeholder, Refusal, placeholders};
+use crate::sql;
 
 /// PostgreSQL cuts longer names, after which they might mean something else.
 const MAX_NAME_BYTES: usize = 63;
@@ -183,13 +184,13 @@ fn name(word: &Word) -> Result<String, Refusal> {
         return Err(Refusal::NameTooLong { name: word.value.clone() });
     }
     Ok(match word.quote_style {
-        Some(_) => format!("\"{}\"", word.value.replace('"', "\"\"")),
+        Some(_) => sql::quote(&word.value),
         None => word.value.clone(),
     })
 }
 
 fn quoted(prefix: &str, value: &str) -> String {
-    format!("{prefix}'{}'", value.replace('\'', "''"))
+    format!("{prefix}{}", sql::literal(value))
 }
 
 /// Operators and punctuation stay as they are, unless the server would see a comment begin in them.

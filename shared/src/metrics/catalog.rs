@@ -1,4 +1,4 @@
-//! Every metric there is: what it means, how it is labelled and who shows it. `docs/METRICS.md` says the same.
+//! All metrics: meaning, labels and the process that shows them. `docs/METRICS.md` has the same list.
 
 use super::{
     BATCH_DURATION, BATCH_PHASE, BATCHES, BUILD_INFO, CANCELLED_STATEMENTS, CHECKPOINT_LAG, CLOCK_STEPS, DATABASE_UP,
@@ -15,11 +15,11 @@ pub struct Metric {
     pub name: &'static str,
     /// How its value moves.
     pub kind: Kind,
-    /// Who shows it.
+    /// The process that shows it.
     pub shown_by: ShownBy,
     /// Its labels, without those that Prometheus adds.
     pub labels: &'static [&'static str],
-    /// What it means.
+    /// The help text.
     pub help: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the text format says it.
+    /// The name in the text format.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// Who shows a metric.
+/// The process that shows a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownBy {
     /// Every process, about itself.

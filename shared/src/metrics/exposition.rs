@@ -9,7 +9,7 @@ use super::catalog;
 pub struct Exposition(String);
 
 impl Exposition {
-    /// Begins the family of a metric with what the catalog says of it.
+    /// Begins the family of a metric with its kind and help text.
     pub fn family(&mut self, name: &str) {
         if let Some(metric) = catalog::find(name) {
             let _ = writeln!(self.0, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.as_str());

@@ -1,4 +1,4 @@
-//! Which pipelines there are, and which of them have histograms of their own.
+//! The existing pipelines, and those of them that have separate histograms.
 //!
 //! A recorder never forgets a series, and a pipeline that was removed or renamed would be shown until its workers restart: series
 //! of pipelines that are gone are not shown. A histogram is 19 lines of text, and a worker has four per pipeline: with thousands
@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock};
 /// The label of observations of pipelines without histograms of their own. No pipeline can have this name.
 pub const OTHERS: &str = "(others)";
 
-/// How many pipelines have histograms of their own in a process, unless told otherwise.
+/// The default number of pipelines with separate histograms in a process.
 pub const HISTOGRAM_PIPELINES: usize = 100;
 
 /// The names of the pipelines, once they are known.
@@ -40,14 +40,14 @@ pub fn limit_histograms(most: usize) {
     PLACES.write().unwrap_or_else(PoisonError::into_inner).most = most;
 }
 
-/// What a histogram of the pipeline is labelled with: its name, or [`OTHERS`].
+/// The label of a pipeline's histogram: its name, or [`OTHERS`].
 pub fn histogram_label(name: &str) -> String {
     let known = PLACES.read().unwrap_or_else(PoisonError::into_inner).taken.contains(name);
     let own = known || PLACES.write().unwrap_or_else(PoisonError::into_inner).take(name);
     if own { name.to_owned() } else { OTHERS.to_owned() }
 }
 
-/// From now on there are these pipelines and no others.
+/// Keeps only these pipelines.
 pub fn set_pipelines(names: HashSet<String>) {
     PLACES.write().unwrap_or_else(PoisonError::into_inner).taken.retain(|name| names.contains(name));
     *NAMES.write().unwrap_or_else(PoisonError::into_inner) = Some(names);

@@ -1,4 +1,4 @@
-//! What the system knows of this process, under the names that every exporter uses.
+//! Memory, processor time and start of this process, under the names that every exporter uses.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,7 +1,7 @@
 //! Functions and views of the database, one file each (`migrations/functions`), applied by checksum.
 //!
-//! `etl.etl_functions` says of each file what was applied and what the server made of it. A file that has changed is applied,
-//! and so is one whose function somebody has changed since; what a file made that is gone is dropped.
+//! `etl.etl_functions` has the checksum of each applied file and the server's definition of its function. A file is applied
+//! if it has changed, or if the definition has changed since. The function of a removed file is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,20 +69,20 @@ const CHECKSUMS: &str = include_str!("../../../migrations/checksums");
 /// Names mean the server's own, and definitions are written with schemas.
 const SESSION: &str = "set local search_path = pg_catalog, pg_temp; set local quote_all_identifiers = off";
 
-/// What an account that is no superuser needs while functions are applied: the right to call one, in order to replace it; and the
-/// new owner of one must be allowed to create it.
+/// The rights that are needed while functions are applied without a superuser: the account must be allowed to call a
+/// function in order to replace it, and the new owner of a function to create it.
 const LEND: &str = "grant execute on all functions in schema etl_page, etl_mart to current_user;
     grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart";
 
-/// The rights to call functions are taken back with all others (`grants.sql`).
+/// `grants.sql` revokes the rights to call functions.
 const TAKE_BACK: &str =
     "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
 
-/// Where a trigger or a default has to be made, its table is locked before anything else, in the order in which runs lock them.
+/// If a trigger or a default has to be created, its table is locked first, in the order in which runs lock them.
 const LOCK: &str =
     "lock table etl.etl_runs, etl.etl_rereads, etl.etl_transitions, etl.etl_reports in access exclusive mode";
 
-/// Everything in our schemas that a file could have made: what the server says of it, and what removes it.
+/// All objects in our schemas that a file could have created: their definitions, and the statements that drop them.
 const PRESENT: &str = r"
     with present as (
         select format('%s.%s', n.nspname, p.proname) as name,
@@ -126,8 +126,8 @@ const PRESENT: &str = r"
     )
 ";
 
-/// What would go with `$1` or keeps it from being dropped, each after what depends on it: views and functions with a body that
-/// the server has parsed. Only what files have made; what is somebody else's stays in the way.
+/// The objects that depend on `$1`, each after its own dependents: views, and functions whose body the server has parsed.
+/// Only objects of our files; those of other owners still prevent the drop.
 const DEPENDENT: &str = r"
     with recursive ours as (
         select 'pg_proc'::regclass::oid as class, p.oid as id, null::oid as row_type, format('%s.%s', n.nspname, p.proname) as name
@@ -158,12 +158,12 @@ const DEPENDENT: &str = r"
     order by max(h.depth) desc
 ";
 
-/// How the functions of a database stand beside what was applied.
+/// The functions of a database compared with what was applied.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Examination {
     /// How many are as they were applied.
     pub intact: usize,
-    /// Those that somebody has changed or dropped since.
+    /// Functions that were changed or dropped since.
     pub changed: Vec<String>,
     /// Those in our schemas that no file has made.
     pub foreign: Vec<String>,
@@ -182,8 +182,8 @@ pub fn revision() -> i64 {
     i64::try_from(CHECKSUMS.lines().filter(|line| line.starts_with("functions ")).count()).unwrap_or(i64::MAX)
 }
 
-/// Brings the functions of a database to these files, in one transaction with whatever the caller does besides. Returns the
-/// names of those that were applied.
+/// Makes the functions of a database equal to these files, in the caller's transaction. Returns the names of the applied
+/// ones.
 pub async fn apply(
     connection: &mut PgConnection,
     files: &[FunctionFile],
@@ -193,7 +193,7 @@ pub async fn apply(
     sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
     let found = applied(&mut tx).await?;
     let mut dropped = BTreeSet::new();
-    // What was changed by hand, or is new. A file that changed finds its trigger as it was.
+    // Functions that were changed by hand, or are new. A changed file keeps its trigger.
     let is_damaged = |file: &FunctionFile| found.get(file.name).is_none_or(|applied| !applied.is_intact);
     if files.iter().any(|file| file.text.contains("\ndo $$") && is_damaged(file)) {
         sqlx::raw_sql(LOCK).execute(&mut *tx).await?;
@@ -207,7 +207,7 @@ pub async fn apply(
     };
     let mut due = Vec::new();
     for file in files {
-        // What was dropped with another one comes after it.
+        // A function that was dropped with another one is created after it.
         if stays(file) && !dropped.contains(file.name) {
             continue;
         }
@@ -228,8 +228,8 @@ pub async fn apply(
     Ok(due)
 }
 
-/// Replaces what a file has made before. Where the server does not replace it, because its arguments or columns are others now,
-/// it is dropped and made anew. Returns what had to be dropped with it.
+/// Replaces the object of a file. If the server cannot replace it, because its arguments or columns have changed, it is
+/// dropped and created again. Returns what had to be dropped with it.
 async fn apply_file(tx: &mut PgConnection, file: &FunctionFile, revision: i64) -> sqlx::Result<Vec<String>> {
     let mut dropped = Vec::new();
     let mut attempt = tx.begin().await?;
@@ -268,7 +268,7 @@ fn is_other_definition(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("42P13" | "42P16" | "42725" | "42809"))
 }
 
-/// What was applied, by name.
+/// The applied functions, by name.
 async fn applied(tx: &mut PgConnection) -> sqlx::Result<BTreeMap<String, Applied>> {
     let question = format!(
         "{PRESENT}

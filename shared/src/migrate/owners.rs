@@ -1,7 +1,7 @@
-//! Whose Vitrina's schemas are.
+//! The owners of Vitrina's schemas.
 //!
 //! The owner of a schema, or of a table in it, can put triggers and functions there, which then execute with the rights of
-//! whoever migrates, and of Vitrina's roles. So a schema that somebody else has made is never adopted.
+//! the account that migrates, and of Vitrina's roles. So a schema that another account has created is never used.
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::domain::OWN_SCHEMAS;
 
-/// The schema of the marts, in which others have tables too.
+/// The schema of the marts, which may have tables of other accounts.
 const MARTS: &str = "analytics";
 
-/// Names mean the server's own: a schema of ours may be another's.
+/// Names mean the server's own objects: a schema of ours may belong to another account.
 const SESSION: &str = "set local search_path = pg_catalog, pg_temp";
 
-/// The roles that can do what they like in this database anyway.
+/// The roles that can do everything in this database anyway.
 pub(super) const TRUSTED: &str = "
     select r.oid from pg_roles r where r.rolsuper or r.rolname = 'pg_database_owner'
     union all select d.datdba from pg_database d where d.datname = current_database()";
 
-/// What in our schemas belongs to others than the trusted, the role $2 and, of what is made for them, our own roles. The
-/// server notes no owner of what belongs to the superuser that made the database.
+/// Objects in our schemas whose owner is neither trusted, nor the role $2, nor one of our own roles for which it was
+/// created. The server records no owner for objects of the superuser that created the cluster.
 const FOREIGN: &str = "
     ours as (select n.oid, n.nspname, n.nspowner from pg_namespace n where n.nspname = any ($1)),
     owned as (
@@ -46,7 +46,7 @@ const FOREIGN: &str = "
 pub struct Foreign {
     /// As the server describes it: `schema etl`.
     pub what: String,
-    /// The schema that it is, or stands in.
+    /// The schema itself, or the schema of the object.
     pub schema: String,
     /// The role.
     pub owner: String,
@@ -61,18 +61,18 @@ impl fmt::Display for Foreign {
 /// Whose everything is that Vitrina has in a database.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
-    /// Who has migrated, if somebody has.
+    /// The account that migrated, if one did.
     pub keeper: Option<String>,
     /// Whether the keeper is neither a superuser nor the owner of the database.
     pub is_keeper_ordinary: bool,
-    /// What belongs neither to the keeper nor to a superuser or the owner of the database.
+    /// Objects that belong neither to the keeper nor to a superuser or the owner of the database.
     pub foreign: Vec<Foreign>,
     /// The owner of the schema of the marts, if it is none of these.
     pub marts: Option<String>,
 }
 
-/// Makes the schemas that are lacking, before others can. Returns what belongs to others than the trusted and this account;
-/// then nothing was made.
+/// Creates the missing schemas, before other accounts can. Returns the objects of accounts that are neither trusted nor
+/// this one; if there are any, nothing is created.
 pub(super) async fn claim(connection: &mut PgConnection) -> sqlx::Result<Vec<Foreign>> {
     let mut tx = connection.begin().await?;
     sqlx::raw_sql(SESSION).execute(&mut *tx).await?;

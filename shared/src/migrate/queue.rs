@@ -1,7 +1,8 @@
 //! The tables of the queue, which its library makes, and the extension that they need.
 //!
-//! A database may have that extension already, in another schema and of another owner. A schema of others is never put into the
-//! path in which the library's migrations look for functions, because these execute with the rights of whoever migrates.
+//! A database may have that extension already, in another schema and of another owner. A schema of another account is never
+//! put into the `search_path` of the library's migrations, because functions in it would execute with the rights of the
+//! account that migrates.
 
 use apalis_postgres::PostgresStorage;
 use sqlx::{
@@ -29,7 +30,7 @@ const COLUMNS: &[&str] = &[
     "status",
 ];
 
-/// What to do where the type of a column was dropped with the extension.
+/// The advice if the type of a column was dropped with the extension.
 const MAKE_METADATA: &str = "a superuser makes it again (create extension if not exists hstore schema apalis; \
                              alter table apalis.jobs add column metadata apalis.hstore)";
 
@@ -38,7 +39,7 @@ const MAKE_METADATA: &str = "a superuser makes it again (create extension if not
 struct Elsewhere {
     /// Its schema, quoted.
     schema: String,
-    /// Its owner, if that can take it away from us.
+    /// Its owner, if that account could drop it and is not trusted.
     owner: Option<String>,
     /// The owner of its schema, if that can take it away from us.
     schema_owner: Option<String>,
@@ -56,7 +57,7 @@ async fn elsewhere(connection: &mut PgConnection) -> sqlx::Result<Option<Elsewhe
     sqlx::query_as(AssertSqlSafe(question)).fetch_optional(connection).await
 }
 
-/// Why the queue would not last: others can take its extension away.
+/// The problem of an extension that an untrusted account can drop.
 fn insecure(found: &Elsewhere) -> Option<String> {
     let Elsewhere { schema, owner, schema_owner } = found;
     match (owner, schema_owner) {
@@ -72,7 +73,7 @@ fn insecure(found: &Elsewhere) -> Option<String> {
     }
 }
 
-/// What the queue's table lacks.
+/// The columns that the queue's table lacks.
 async fn lacking(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     let question = "select string_agg(c.name, ', ' order by c.name) from unnest($1) as c (name)
         where not exists (
@@ -86,7 +87,7 @@ async fn lacking(connection: &mut PgConnection) -> sqlx::Result<Option<String>> 
     }))
 }
 
-/// What keeps the queue from working, or may soon.
+/// Problems of the queue, present or possible.
 pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     if let Some(lacking) = lacking(connection).await? {
         return Ok(Some(lacking));
@@ -94,8 +95,9 @@ pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Option<Strin
     Ok(elsewhere(connection).await?.as_ref().and_then(insecure))
 }
 
-/// Makes the queue's own tables. Its migrations do not say where extensions and a function of theirs go: into its schema. Where
-/// the extension is elsewhere, its type has a name in the queue's schema, and its function for as long as the migrations take.
+/// Creates the queue's own tables. Its migrations do not name a schema for extensions and their function, so they go into
+/// the queue's schema. If the extension is in another schema, the queue's schema gets a name for its type, and during the
+/// migrations for its function.
 pub(super) async fn set_up(db: &PgPool) -> Result<(), MigrateError> {
     let mut connection = db.acquire().await?;
     let elsewhere = elsewhere(&mut connection).await?;

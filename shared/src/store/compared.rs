@@ -3,14 +3,7 @@
 
 use sqlx::{PgConnection, postgres::PgCopyIn};
 
-use crate::domain::report::DifferenceKind;
-
-/// What is sent at once.
-const CHUNK: usize = 64 * 1024;
-/// Signature, flags and the length of an extension, as binary COPY begins.
-const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// A tuple without a number of fields is the end.
-const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
+use crate::{domain::report::DifferenceKind, sql::copy::CopyRows};
 
 /// Which side entries are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +71,7 @@ pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
 /// Rows on their way into one of the tables.
 pub struct PuttingDown<'c> {
     copy: PgCopyIn<&'c mut PgConnection>,
-    chunk: Vec<u8>,
+    rows: CopyRows,
 }
 
 impl<'c> PuttingDown<'c> {
@@ -88,42 +81,30 @@ impl<'c> PuttingDown<'c> {
             Side::Source => "copy pg_temp.vitrina_source (id, key, hash, settled) from stdin (format binary)",
             Side::Target => "copy pg_temp.vitrina_target (id, key, hash, settled) from stdin (format binary)",
         };
-        Ok(Self { copy: tx.copy_in_raw(statement).await?, chunk: HEADER.to_vec() })
+        Ok(Self { copy: tx.copy_in_raw(statement).await?, rows: CopyRows::default() })
     }
 
     /// Takes a row; [`PuttingDown::send`] sends it.
     pub fn add(&mut self, entry: &Entry<'_>) {
-        self.chunk.extend(4_i16.to_be_bytes());
-        self.field(without_zeros(entry.id).as_bytes());
-        match &entry.key {
-            Some(key) => self.field(key.as_bytes()),
-            None => self.chunk.extend((-1_i32).to_be_bytes()),
-        }
-        self.field(&entry.hash.to_be_bytes());
-        self.field(&[u8::from(entry.settled)]);
+        let (id, hash, settled) = (without_zeros(entry.id), entry.hash.to_be_bytes(), [u8::from(entry.settled)]);
+        self.rows.add(&[Some(id.as_bytes()), entry.key.as_ref().map(String::as_bytes), Some(&hash), Some(&settled)]);
     }
 
     /// Sends what was taken, if it is worth it.
     pub async fn send(&mut self) -> sqlx::Result<()> {
-        if self.chunk.len() >= CHUNK {
-            self.copy.send(self.chunk.as_slice()).await?;
-            self.chunk.clear();
+        if self.rows.is_full() {
+            self.copy.send(self.rows.bytes()).await?;
+            self.rows.clear();
         }
         Ok(())
     }
 
     /// Sends the rest and ends.
     pub async fn finish(mut self) -> sqlx::Result<()> {
-        self.chunk.extend(TRAILER);
-        self.copy.send(self.chunk.as_slice()).await?;
+        self.rows.end();
+        self.copy.send(self.rows.bytes()).await?;
         self.copy.finish().await?;
         Ok(())
-    }
-
-    /// A field behind its length. An id has 512 bytes at most, a key what a row may have.
-    fn field(&mut self, bytes: &[u8]) {
-        self.chunk.extend(i32::try_from(bytes.len()).unwrap_or(i32::MAX).to_be_bytes());
-        self.chunk.extend(bytes);
     }
 }
 

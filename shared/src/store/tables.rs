@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 
-use super::value_types::{self, Identity};
+use super::value_types;
+use crate::domain::{ColumnType, Identity};
 
 /// A table of `analytics`, as it was found.
 #[derive(Debug, Deserialize)]
@@ -45,11 +46,9 @@ impl MartTable {
 /// A column of a mart's table.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
-    /// Its name.
     pub name: String,
-    /// Its type as SQL spells it.
+    /// The type as SQL writes it, with its length.
     pub type_name: String,
-    /// Its type.
     pub type_oid: u32,
     /// The type behind a domain, with its length; `record` for a composite.
     pub plain_type: String,
@@ -65,10 +64,26 @@ pub struct TargetColumn {
     pub computed: bool,
 }
 
+impl TargetColumn {
+    /// Its type by name. A domain is taken as it is.
+    pub fn own_type(&self) -> ColumnType {
+        ColumnType::of(&self.type_name)
+    }
+
+    /// The type of its values: of a domain the type behind it.
+    pub fn value_type(&self) -> ColumnType {
+        ColumnType::of(&self.plain_type)
+    }
+
+    /// Whether it can change in a row that is there: columns of the key cannot, where equal values are the same.
+    pub fn can_change(&self, key: &[String]) -> bool {
+        self.identity != Identity::Equality || !key.contains(&self.name)
+    }
+}
+
 /// A unique index, or an exclusion constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct UniqueIndex {
-    /// Its name.
     pub name: String,
     /// The columns that it looks at.
     pub columns: Vec<String>,

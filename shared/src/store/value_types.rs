@@ -1,21 +1,10 @@
 //! What the server's catalog says of types: what a domain, an array or a range is made of in the end, and whether `=` tells
 //! every two values apart that read differently.
 
-use serde::Deserialize;
-
-/// How two values of a column are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Identity {
-    /// By `=`: what is equal reads the same.
-    Equality,
-    /// A `numeric` of any scale: `1.0` equals `1.00`.
-    Scale,
-    /// A floating-point number: `0` equals `-0`.
-    Sign,
-    /// By its stored bytes: there is no `=`, or it takes different values for equal (`interval`, `jsonb`, `citext`).
-    Image,
-}
+use crate::{
+    domain::{ColumnType, Equal},
+    sql::literals,
+};
 
 /// What a column's type is made of.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -29,11 +18,6 @@ pub struct ValueType {
     /// Whether texts are equal only where they are the same; true for types without a collation.
     pub deterministic: bool,
 }
-
-/// Types, built into the server, whose `=` takes only the same values for equal.
-const TOLD_APART: &str = r#"array['boolean', '"char"', 'name', 'bytea', 'smallint', 'integer', 'bigint', 'oid', 'xid', 'xid8', 'cid', 'tid',
-    'pg_lsn', 'money', 'text', 'character varying', 'date', 'time', 'timetz', 'timestamp', 'timestamptz', 'uuid', 'inet', 'cidr',
-    'macaddr', 'macaddr8', 'bit', 'bit varying', 'tsvector']::regtype[]::oid[]"#;
 
 /// `leaf`: what each type of `start (place, type, modifier, collated_by)` is made of. `plain` is the type without its domains,
 /// a range as a whole; `type` goes on to the type of a range's bounds.
@@ -65,12 +49,12 @@ pub(crate) fn leaves(start: &str) -> String {
                    end || p.suffix as plain,
                    coalesce(c.collisdeterministic, true) as deterministic,
                    case
-                       when p.suffix = '' and not p.bound and t.oid in ('real'::regtype, 'double precision'::regtype) then 'sign'
-                       when t.oid = 'numeric'::regtype and p.modifier >= 0 then 'equality'
-                       when p.suffix = '' and not p.bound and t.oid = 'numeric'::regtype then 'scale'
-                       when t.oid = 'character'::regtype and p.modifier >= 0 and coalesce(c.collisdeterministic, true) then 'equality'
+                       when p.suffix = '' and not p.bound and t.oid = any ({sign}) then 'sign'
+                       when t.oid = any ({scale}) and p.modifier >= 0 then 'equality'
+                       when p.suffix = '' and not p.bound and t.oid = any ({scale}) then 'scale'
+                       when t.oid = any ({blanks}) and p.modifier >= 0 and coalesce(c.collisdeterministic, true) then 'equality'
                        -- The operators of enums do not take domains.
-                       when (t.typtype = 'e' and not p.domain or t.oid = any ({TOLD_APART})) and coalesce(c.collisdeterministic, true) then 'equality'
+                       when (t.typtype = 'e' and not p.domain or t.oid = any ({same})) and coalesce(c.collisdeterministic, true) then 'equality'
                        else 'image'
                    end as identity
             from part p
@@ -79,6 +63,15 @@ pub(crate) fn leaves(start: &str) -> String {
             where t.typtype <> 'd'
               and not exists (select from pg_type e where e.oid = t.typelem and e.typarray = t.oid)
               and not exists (select from pg_range r where t.oid in (r.rngtypid, r.rngmultitypid))
-        )"
+        )",
+        sign = types(Equal::Sign),
+        scale = types(Equal::Scale),
+        blanks = types(Equal::Blanks),
+        same = types(Equal::Same),
     )
+}
+
+/// The server's types whose `=` is of this kind.
+fn types(equal: Equal) -> String {
+    format!("array[{}]::regtype[]::oid[]", literals(ColumnType::names_equal(equal)))
 }

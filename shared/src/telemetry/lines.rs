@@ -1,7 +1,7 @@
 //! Fields of spans and events as text, each on the line that it belongs to.
 //!
-//! A value may come from anywhere: a column's name, a server's message. As it stands it could end its line and begin another one
-//! that looks like ours, or steer the terminal that shows the log. So control characters are written as escapes.
+//! A value may come from anywhere: a column's name, a server's message. Unescaped it could end its line and forge another
+//! one, or control the terminal that shows the log. So control characters are escaped.
 
 use std::fmt::{self, Debug, Write};
 

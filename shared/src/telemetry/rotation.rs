@@ -1,8 +1,8 @@
 //! A log file that does not grow for ever: past its size it is set aside as `vitrina.log.1`, the one before that as
 //! `.2`, and so on; the oldest is removed.
 //!
-//! A line is written whole into one file. Several processes may share a file: whoever finds it too large sets it aside, and
-//! the others follow when their own count is past the limit.
+//! A line is written whole into one file. Several processes may share a file: the process that finds it too large sets it
+//! aside, and the others follow when their own count is past the limit.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};

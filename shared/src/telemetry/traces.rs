@@ -1,6 +1,6 @@
-//! Traces, for whoever runs a collector: spans are sent to it with OTLP over HTTP, in the background.
+//! Traces: spans are sent to a collector with OTLP over HTTP, in the background.
 //!
-//! A collector that is away costs nothing but its spans. What is logged does not depend on what is traced.
+//! If the collector is away, only spans are lost. The log does not depend on traces.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Traces {
         Ok(Self(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
     }
 
-    /// The layer that sees every span of ours from level INFO on, whatever VITRINA_LOG says.
+    /// The layer that gets every span of ours from level INFO on, independent of VITRINA_LOG.
     pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync>(
         &self,
     ) -> Box<dyn Layer<S> + Send + Sync> {

@@ -2,44 +2,11 @@
 //! and no two keys of the source become one in the mart.
 
 use crate::{
-    domain::{Mode, PipelineDraft, SourceColumn},
+    domain::{ColumnType, Equal, Mode, PipelineDraft, SourceColumn},
     store::{tables::TargetColumn, value_types::ValueType},
 };
 
 use super::Reader;
-
-/// Types of the server's own whose order, equality and text agree. Arrays and ranges of them, domains over them and enums do too.
-const KEY_TYPES: &[&str] = &[
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "real",
-    "double precision",
-    "money",
-    "boolean",
-    "uuid",
-    "text",
-    "character varying",
-    "character",
-    "name",
-    "\"char\"",
-    "bytea",
-    "bit",
-    "bit varying",
-    "date",
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "time with time zone",
-    "time without time zone",
-    "interval",
-    "inet",
-    "cidr",
-    "macaddr",
-    "macaddr8",
-    "oid",
-    "pg_lsn",
-];
 
 /// Where the columns of a key, and those of an incremental walk, cannot be ones. `mart` is the target's columns and its name,
 /// where it is a table.
@@ -72,7 +39,7 @@ fn find<'r>(reader: &'r Reader, name: &str) -> Option<(&'r SourceColumn, &'r Val
 fn type_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
     // The operators of enums do not take domains.
     let enumerated = value.is_enum && value.resolved.is_none();
-    if !enumerated && !KEY_TYPES.contains(&value.leaf.as_str()) {
+    if !enumerated && !ColumnType::of(&value.leaf).can_be_key() {
         return Some(format!(
             "column `{}` is part of the target's key and of type {}, by which rows are not reliably ordered and told apart: \
              cast it in the query, for instance to text",
@@ -84,11 +51,10 @@ fn type_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
 
 /// The `_id` of a document is the key's text, so equal keys must have one text. Of single numbers one is made.
 fn index_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
-    let single = parts(column.plain_type()).0 == value.leaf;
-    let several = match value.leaf.as_str() {
-        "interval" => true,
-        "numeric" | "real" | "double precision" => !single,
-        _ => false,
+    let several = match ColumnType::of(&value.leaf).equal() {
+        Equal::Same | Equal::Blanks => false,
+        Equal::Scale | Equal::Sign => !column.value_type().is_single(&value.leaf),
+        Equal::Loose => !value.is_enum,
     };
     several.then(|| {
         format!(
@@ -124,7 +90,7 @@ fn own_problem(column: &SourceColumn, value: &ValueType, (own, target): (&Target
             own.name, own.plain_type
         ));
     }
-    (!keeps_apart(column.plain_type(), &own.plain_type)).then(|| {
+    (!column.value_type().keeps_apart(&own.value_type())).then(|| {
         format!(
             "the key column `{0}` is {1} in the query and {2} in `{target}`, where two keys could become one: cast it in the \
              query (`{0}::{2}`), or change the column of the mart",
@@ -133,91 +99,4 @@ fn own_problem(column: &SourceColumn, value: &ValueType, (own, target): (&Target
             own.plain_type
         )
     })
-}
-
-/// Whether different values stay different when they are assigned from one type to another, or are refused.
-fn keeps_apart(from: &str, to: &str) -> bool {
-    let ((from, from_args), (to, to_args)) = (parts(from), parts(to));
-    let length = |args: &[i32]| args.first().copied().unwrap_or(i32::MAX);
-    let precision = |args: &[i32]| args.first().copied().unwrap_or(6);
-    // Without a scale a numeric keeps every digit; with a precision alone it keeps none behind the point.
-    let scale = |args: &[i32]| if args.is_empty() { i32::MAX } else { args.get(1).copied().unwrap_or(0) };
-    let whole = |name: &str| matches!(name, "smallint" | "integer" | "bigint");
-    let stamp = |name: &str| matches!(name, "timestamp with time zone" | "timestamp without time zone");
-    match (from.as_str(), to.as_str()) {
-        // Every type has a text of its own for each value.
-        (_, "text") => true,
-        ("text" | "character varying" | "character" | "bpchar", "character varying") => {
-            length(&to_args) >= length(&from_args)
-        }
-        (_, "character varying") => to_args.is_empty(),
-        ("character" | "bpchar", "character" | "bpchar") => length(&to_args) >= length(&from_args),
-        ("numeric", "numeric") => scale(&to_args) >= scale(&from_args),
-        ("numeric", to) if whole(to) => scale(&from_args) <= 0,
-        (from, to) if whole(from) && whole(to) => true,
-        (from, "numeric") if whole(from) => scale(&to_args) >= 0,
-        ("smallint" | "integer" | "real", "double precision") | ("smallint", "real") => true,
-        (from, to) if stamp(from) && stamp(to) => precision(&to_args) >= precision(&from_args),
-        ("date", to) if stamp(to) => true,
-        (from, to) if from == to && from.starts_with("time ") => precision(&to_args) >= precision(&from_args),
-        ("bit" | "bit varying", "bit varying") => length(&to_args) >= length(&from_args),
-        ("cidr", "inet") => true,
-        (from, to) => from == to && (to_args.is_empty() || to_args == from_args),
-    }
-}
-
-/// `numeric(10,2)` → `numeric` and `[10, 2]`, `timestamp(3) with time zone` → without the number.
-fn parts(type_name: &str) -> (String, Vec<i32>) {
-    let Some((open, close)) = type_name.find('(').zip(type_name.find(')')).filter(|(open, close)| open < close) else {
-        return (type_name.to_owned(), Vec::new());
-    };
-    let numbers = type_name[open + 1..close].split(',').filter_map(|number| number.trim().parse().ok()).collect();
-    (format!("{}{}", &type_name[..open], &type_name[close + 1..]), numbers)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conversions_that_could_make_one_key_of_two_are_known() {
-        for (from, to) in [
-            ("uuid", "text"),
-            ("uuid", "uuid"),
-            ("bigint", "integer"),
-            ("integer", "numeric(10,2)"),
-            ("numeric(10,0)", "bigint"),
-            ("numeric(10,2)", "numeric(12,3)"),
-            ("numeric(10,2)", "numeric"),
-            ("character varying(5)", "character varying(20)"),
-            ("text", "character varying"),
-            ("character(5)", "text"),
-            ("timestamp with time zone", "timestamp without time zone"),
-            ("timestamp(3) with time zone", "timestamp with time zone"),
-            ("date", "timestamp with time zone"),
-            ("bit(3)", "bit(3)"),
-            ("integer[]", "integer[]"),
-            ("content.mood", "text"),
-        ] {
-            assert!(keeps_apart(from, to), "{from} as {to}");
-        }
-        for (from, to) in [
-            ("numeric", "integer"),
-            ("numeric(10,2)", "bigint"),
-            ("numeric", "numeric(10,2)"),
-            ("integer", "numeric(5,-2)"),
-            ("timestamp with time zone", "date"),
-            ("timestamp with time zone", "timestamp(0) with time zone"),
-            ("text", "character varying(20)"),
-            ("character varying(30)", "character varying(20)"),
-            ("text", "character(5)"),
-            ("text", "public.citext"),
-            ("bigint", "double precision"),
-            ("double precision", "real"),
-            ("inet", "cidr"),
-            ("character varying(5)[]", "character varying(3)[]"),
-        ] {
-            assert!(!keeps_apart(from, to), "{from} as {to}");
-        }
-    }
 }

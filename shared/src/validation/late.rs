@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 
 use super::Reader;
 use crate::{
-    domain::{Mode, PipelineDraft, Problem, SourceColumn, clock_key},
+    domain::{Mode, PipelineDraft, Problem, SourceColumn},
     store::sources::{self, Sequence, Sources},
 };
 
@@ -33,7 +33,7 @@ pub(super) async fn problems(
     let sources = sources::behind(connection, &relations).await?;
     let of_sources = source_problem(draft, &sources).map(|message| Problem::new(query_field, message));
     let key = &reader.columns[place];
-    if [clock_key::TIMESTAMPTZ, clock_key::DATE].contains(&key.type_name.as_str()) {
+    if key.own_type().clock().is_some() {
         let of_bins = bins_problem(draft, key, &sources).map(|message| Problem::new("incremental_key", message));
         return Ok(of_bins.into_iter().chain(of_sources).collect());
     }
@@ -69,7 +69,7 @@ fn calls_date_bin(query: &str) -> bool {
 
 fn key_problem(draft: &PipelineDraft, key: &SourceColumn, sequences: &[Sequence]) -> Option<String> {
     let name = &key.name;
-    if key.type_name == "timestamp without time zone" {
+    if key.own_type().is_local_clock() {
         return Some(format!(
             "column `{name}` is a timestamp without time zone, which is no point in time until the time zone of its writers is \
              known: select `({name} at time zone 'UTC') as {name}` with that time zone, and have an index on that expression"

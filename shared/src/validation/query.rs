@@ -1,25 +1,11 @@
 //! What must hold of the reader's query.
 
 use crate::{
-    domain::{Mode, NullKeys, PipelineDraft, Problem, SourceColumn},
+    domain::{ColumnType, Mode, NullKeys, PipelineDraft, Problem, SourceColumn, clock_key::ClockKey},
     guard::{self, Describing, Description, GuardError, Placeholder, SourceSchemas},
 };
 
 use super::Reader;
-
-/// Types whose text form is exact and whose order the server and a page agree on.
-const KEY_TYPES: &[&str] = &[
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "date",
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "uuid",
-    "text",
-    "character varying",
-];
 
 /// Takes the query through all layers of the guard.
 pub(super) async fn read(
@@ -76,18 +62,18 @@ fn lookback_problem(draft: &PipelineDraft, columns: &[SourceColumn]) -> Option<P
 
 fn walks_by_time(draft: &PipelineDraft, columns: &[SourceColumn]) -> bool {
     let key = draft.incremental_key.as_deref();
-    columns.iter().any(|column| key == Some(&column.name) && column.type_name == "timestamp with time zone")
+    columns.iter().any(|column| key == Some(&column.name) && column.own_type().clock() == Some(ClockKey::Timestamp))
 }
 
 fn key_problem(draft: &PipelineDraft, key: &str, columns: &[SourceColumn]) -> Option<String> {
     let Some(column) = columns.iter().find(|column| column.name == key) else {
         return Some(format!("the query has no column `{key}`; it has {}", names(columns)));
     };
-    if !KEY_TYPES.contains(&column.type_name.as_str()) {
+    if !column.own_type().can_be_walked() {
         return Some(format!(
             "column `{key}` is of type {}; a page can be cut at {}",
             column.type_name,
-            KEY_TYPES.join(", ")
+            ColumnType::walked().join(", ")
         ));
     }
     (column.nullable == Some(true) && draft.options.null_keys.is_none()).then(|| {

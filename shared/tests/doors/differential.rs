@@ -1,4 +1,4 @@
-//! Expressions that nobody thought of: what the guard accepts is executed, and nothing but the target may have changed.
+//! Generated expressions: those that the guard accepts are executed, and only the target may have changed.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vitrina_shared::guard::ParameterTypes;

@@ -145,7 +145,7 @@ async fn without_any_look_at_it_no_hostile_query_writes_a_table_or_reads_one_out
     make_outcome(&db).await;
     let tables = |all: String| all.lines().filter(|line| line.contains('.')).map(str::to_owned).collect::<Vec<_>>();
     let before = tables(everything(db.admin()).await);
-    // A function with its owner's rights lends them to whoever calls it.
+    // A function with its owner's rights gives them to every caller.
     for entry in hostile().iter().filter(|entry| !entry.sql.contains("peek") && !entry.sql.contains("definer")) {
         // A session of its own each: what asks for no right may change that.
         let mut conn = PgConnection::connect_with(&db.connect_options()).await.unwrap();

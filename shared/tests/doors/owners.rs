@@ -50,7 +50,7 @@ async fn a_query_that_changes_settings_of_its_session_fails_and_leaves_none_behi
     }
 }
 
-/// What `set` puts behind a `set local` comes out at the commit, where nobody looks any more.
+/// A `set` hidden behind a `set local` takes effect at the commit, after all checks.
 const MASKED: &str = "perform set_config('search_path', 'content, pg_catalog', false);
     perform set_config('search_path', 'pg_catalog, pg_temp', true);
     perform set_config('timezone', 'Asia/Tokyo', false);

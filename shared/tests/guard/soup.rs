@@ -1,4 +1,4 @@
-//! Texts that nobody would write: the parser survives all of them.
+//! Generated nonsense: the parser survives all of it.
 
 use proptest::prelude::*;
 use vitrina_shared::guard::ParameterTypes;

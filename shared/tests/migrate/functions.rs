@@ -1,4 +1,4 @@
-//! Functions are applied by the checksums of their files, and again where somebody has changed one.
+//! Functions are applied by the checksums of their files, and again if one was changed by hand.
 
 use std::time::Duration;
 

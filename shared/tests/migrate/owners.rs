@@ -76,7 +76,7 @@ async fn the_services_account_cannot_exchange_the_functions_whose_rights_it_borr
     assert_same(&fingerprint(db.admin()).await, &before);
 }
 
-/// Triggers and rules execute as the owner of their table, or as whoever writes it, and at the commit as the services' account.
+/// Triggers and rules execute as the owner of their table or as the account that writes it, and at the commit as the services' account.
 #[tokio::test]
 async fn neither_a_trigger_nor_a_rule_of_a_mart_leads_to_the_functions() {
     let db = TestDatabase::create().await;

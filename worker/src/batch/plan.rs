@@ -7,7 +7,11 @@ use sqlx::PgConnection;
 use tokio::sync::{Mutex, OnceCell};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, FullStrategy, Mode, PipelineDraft, RunId, SourceColumn, clock_key, transform},
+    domain::{
+        ColumnType, ErrorClass, FullStrategy, Mode, PipelineDraft, RunId,
+        clock_key::{self, ClockKey},
+        transform,
+    },
     guard::{Describing, SourceSchemas},
     store::{horizon::Writers, installation, runs::WalkedColumn},
     validation::{self, FoundTarget, Place, Reader},
@@ -15,7 +19,6 @@ use vitrina_shared::{
 
 use super::{pushdown::Page, stream::Stream};
 use crate::{
-    confined::of_any_length,
     error::BatchError,
     sink::{Opening, RunOpening, Sink, Sinks},
 };
@@ -100,8 +103,8 @@ pub struct Plan {
     pub sink: Arc<dyn Sink>,
     /// Selects the keys of all rows that the query returns.
     pub keys: String,
-    /// The type of the key that incremental runs walk by.
-    pub key_type: String,
+    /// The type of the key that incremental runs walk by, where it comes from a clock.
+    pub key_type: ClockKey,
     /// What the query may cut off of some keys and not of others.
     pub hidden_cut: TimeDelta,
     /// How a full run of an incremental pipeline finds the checkpoint that it leaves.
@@ -241,7 +244,7 @@ impl Plan {
             nulls_first: page.nulls_first(),
             ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
             lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
-            key_type: versions.first().map_or(clock_key::TIMESTAMPTZ, |key| &key.type_name).to_owned(),
+            key_type: clock(&versions).unwrap_or(ClockKey::Timestamp),
             hidden_cut: versions.first().map_or(TimeDelta::zero(), WalkColumn::hidden_cut),
             leaves,
             target: inputs.final_target().0.to_owned(),
@@ -277,19 +280,24 @@ fn route(inputs: &PipelineDraft, page: &Page<'_>, sink: &dyn Sink, max_row_bytes
 
 fn find(name: &str, reader: &Reader) -> Option<WalkColumn> {
     let place = reader.columns.iter().position(|column| column.name == name)?;
-    let SourceColumn { type_name, collation, nullable, .. } = &reader.columns[place];
-    let exact = reader.columns[place].plain_type();
+    let column = &reader.columns[place];
+    let (exact, collation) = (column.plain_type(), &column.collation);
     let (relation, number) = reader.origins.get(place).copied().unwrap_or_default();
     let exact = collation.as_ref().map_or_else(|| exact.to_owned(), |collation| format!("{exact} collate {collation}"));
     let walked = WalkedColumn { type_name: exact, relation, number };
-    Some(WalkColumn { name: name.to_owned(), type_name: of_any_length(type_name), nullable: *nullable, walked })
+    Some(WalkColumn { name: name.to_owned(), type_name: column.cast_type(), nullable: column.nullable, walked })
 }
 
 fn bound(mode: Mode, walk: &[WalkColumn]) -> Bound {
-    match (mode, walk.first().map(|column| column.type_name.as_str())) {
+    match (mode, clock(walk)) {
         (Mode::Full, _) => Bound::None,
-        (Mode::Incremental, Some(clock_key::TIMESTAMPTZ)) => Bound::Clock,
-        (Mode::Incremental, Some(clock_key::DATE)) => Bound::Day,
-        (Mode::Incremental, _) => Bound::Writers,
+        (Mode::Incremental, Some(ClockKey::Timestamp)) => Bound::Clock,
+        (Mode::Incremental, Some(ClockKey::Date)) => Bound::Day,
+        (Mode::Incremental, None) => Bound::Writers,
     }
+}
+
+/// The clock that the keys of a walk come from.
+fn clock(walk: &[WalkColumn]) -> Option<ClockKey> {
+    ColumnType::of(&walk.first()?.type_name).clock()
 }

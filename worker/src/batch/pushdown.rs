@@ -8,14 +8,12 @@
 use vitrina_shared::{
     domain::{NullKeys, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
+    sql::{quote, quoted},
     validation::Reader,
 };
 
 use super::plan::{Bound, WalkColumn};
-use crate::{
-    confined::{self, quote},
-    sink::PostgresSink,
-};
+use crate::{confined, sink::PostgresSink};
 
 /// How many rows a page has. They are counted once.
 pub(super) const TOTAL: &str = "total as (select count(*) as rows from page)";
@@ -217,8 +215,8 @@ impl Page<'_> {
     /// The keys of all rows that the query returns now.
     pub fn keys(&self) -> String {
         let column = |name: &String| self.reader.columns.iter().find(|column| &column.name == name);
-        let key: Vec<_> = self.key.iter().map(|name| quote(name)).collect();
-        let query = format!("select {} from ({}\n) as source", key.join(", "), self.query());
+        let key = quoted(self.key.iter().map(String::as_str));
+        let query = format!("select {key} from ({}\n) as source", self.query());
         self.read_confined(&query, self.key.iter().filter_map(column))
     }
 

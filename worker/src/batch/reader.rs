@@ -10,7 +10,8 @@ use vitrina_shared::domain::{
 use super::streaming::PageEnd;
 use crate::{
     elasticsearch::id_of_row,
-    error::{BatchError, MOST_REJECTED_BYTES, too_much_rejected},
+    error::BatchError,
+    rejected::{MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row, too_long},
 };
 

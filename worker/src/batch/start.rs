@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Position, RunId, checkpoint::key_time, clock_key},
+    domain::{
+        Checkpoint, Position, RunId,
+        checkpoint::key_time,
+        clock_key::{self, ClockKey},
+    },
     store::{
         backends,
         horizon::{self, Due, Horizon, Reread},
@@ -93,7 +97,7 @@ async fn by_clock(
     run: &OpenRun,
     plan: &Plan,
 ) -> Result<Start, BatchError> {
-    let key_type = plan.key_type.as_str();
+    let key_type = plan.key_type;
     let mut horizon = read_horizon(connection, clock, run.id).await?;
     let unseen = std::mem::take(&mut horizon.unseen);
     let unseen = wait_for_unseen(connection, unseen, &horizon.server).await?;
@@ -218,7 +222,7 @@ async fn read_first(connection: &mut PgConnection, run: RunId, query: &str) -> R
 /// key.
 fn before(since: DateTime<Utc>, bound: Bound) -> Checkpoint {
     let key = match bound {
-        Bound::Day => clock_key::smallest_key(since, clock_key::DATE),
+        Bound::Day => clock_key::smallest_key(since, ClockKey::Date),
         Bound::Clock | Bound::Writers | Bound::None => clock_key::text(since - MICROSECOND),
     };
     Checkpoint { key, id: None }

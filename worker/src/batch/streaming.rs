@@ -1,12 +1,12 @@
 //! The SQL of a page whose rows pass through the worker: one statement reads them, another says what became of them.
 
-use vitrina_shared::domain::Position;
+use vitrina_shared::{
+    domain::Position,
+    sql::{self, literal, quote},
+};
 
 use super::pushdown::{Page, TOTAL};
-use crate::{
-    confined::{literal, quote},
-    sink::{PageWrite, RowForm},
-};
+use crate::sink::{PageWrite, RowForm};
 
 /// Bytes of a key's value that are kept of a row that is too long itself.
 const LONGEST_KEY: usize = 8 * 1024;
@@ -76,13 +76,8 @@ pub struct PageEnd {
 impl PageEnd {
     /// A statement like [`Page::statement`], of which `write` writes and counts the rows.
     pub fn statement(&self, PageWrite { with, count }: &PageWrite) -> String {
-        let last = self.last.as_ref().map_or("null".to_owned(), array);
+        let last = self.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
         let more = self.more.map_or("null".to_owned(), |more| more.to_string());
         format!("{with}select {}::bigint, ({count})::bigint, {last}::text[], {more}::boolean", self.rows_read)
     }
-}
-
-fn array(position: &Position) -> String {
-    let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
-    format!("array[{}]", position.0.iter().map(value).collect::<Vec<_>>().join(", "))
 }

@@ -18,7 +18,7 @@ use tokio::{
 };
 use vitrina_shared::domain::IndexOptions;
 
-use crate::error::{MOST_REJECTED_BYTES, too_much_rejected};
+use crate::rejected::{MOST_REJECTED_BYTES, too_much_rejected};
 
 use super::{client::Client, document::Document, error::SinkError};
 use chunk::Gathering;

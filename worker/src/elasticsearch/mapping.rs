@@ -4,10 +4,8 @@
 //! text, numbers as numbers, `NaN` and the infinities as text, which number fields refuse.
 
 use serde_json::{Map, Value, json};
-use vitrina_shared::domain::{IndexOptions, JsonFields, SourceColumn, index_options::is_json};
+use vitrina_shared::domain::{ColumnType, IndexOptions, JsonFields, SourceColumn, column_type::Field};
 
-/// Codes up to this length are searched as a whole and not by their words.
-const MAX_CODE: u32 = 64;
 /// Longer texts are searched by their words only.
 const MAX_KEYWORD: u32 = 256;
 /// A keyword's limit is 32,766 bytes, a character has up to 4.
@@ -17,7 +15,7 @@ const MAX_TERM: u32 = 8_191;
 pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     let mut mappings = options.mappings.clone();
     let mut fields: Map<String, Value> =
-        columns.iter().map(|column| (column.name.clone(), field(column.plain_type(), options.json))).collect();
+        columns.iter().map(|column| (column.name.clone(), field(&column.value_type(), options.json))).collect();
     if let Some(Value::Object(given)) = mappings.remove("properties") {
         fields.extend(given);
     }
@@ -26,42 +24,31 @@ pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     Value::Object(mappings)
 }
 
-/// The mapping of one column by its type's name. An array is mapped like its elements.
-fn field(type_name: &str, json_fields: JsonFields) -> Value {
-    let (name, arguments) = parts(element(type_name));
-    match name {
-        _ if is_json(type_name) => match json_fields {
-            JsonFields::Object => json!({"type": "object", "enabled": false}),
-            JsonFields::Flattened => json!({"type": "flattened", "ignore_above": MAX_TERM}),
-        },
-        "text" | "xml" | "citext" => text(),
-        "character varying" | "character" => match arguments.first() {
-            Some(&length) if length <= MAX_CODE => keyword(),
-            None if name == "character" => keyword(),
-            Some(_) | None => text(),
-        },
-        "boolean" => json!({"type": "boolean"}),
-        "smallint" => json!({"type": "short"}),
-        "integer" => json!({"type": "integer"}),
-        "bigint" | "oid" => json!({"type": "long"}),
-        "numeric" => match arguments[..] {
-            [precision, 0] if precision <= 18 => json!({"type": "long"}),
-            _ => json!({"type": "double"}),
-        },
-        "real" => json!({"type": "float"}),
-        "double precision" => json!({"type": "double"}),
-        "date" => date(),
-        // Sorted and searched by milliseconds over the whole range, by nanoseconds from 1970 to 2262.
-        "timestamp with time zone" | "timestamp without time zone" => {
-            let mut mapping = date();
-            mapping["fields"] = json!({
-                "nanos": {"type": "date_nanos", "format": "strict_date_optional_time", "ignore_malformed": true}
-            });
-            mapping
+/// The mapping of one column by its type.
+fn field(column_type: &ColumnType, json_fields: JsonFields) -> Value {
+    match (column_type.field(), json_fields) {
+        (Field::Object, JsonFields::Object) => json!({"type": "object", "enabled": false}),
+        (Field::Object, JsonFields::Flattened) => json!({"type": "flattened", "ignore_above": MAX_TERM}),
+        (Field::Text, _) => {
+            json!({"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": MAX_KEYWORD}}})
         }
-        "bytea" => json!({"type": "keyword", "index": false, "doc_values": false}),
-        // uuid, enums, times, intervals, networks, ranges, domains: their text.
-        _ => keyword(),
+        (Field::Keyword, _) => json!({"type": "keyword", "ignore_above": MAX_TERM}),
+        (Field::Boolean, _) => json!({"type": "boolean"}),
+        (Field::Short, _) => json!({"type": "short"}),
+        (Field::Integer, _) => json!({"type": "integer"}),
+        (Field::Long, _) => json!({"type": "long"}),
+        (Field::Float, _) => json!({"type": "float"}),
+        (Field::Double, _) => json!({"type": "double"}),
+        (Field::Date, _) => json!({"type": "date", "format": "strict_date_optional_time"}),
+        // Sorted and searched by milliseconds over the whole range, by nanoseconds from 1970 to 2262.
+        (Field::Timestamp, _) => json!({
+            "type": "date",
+            "format": "strict_date_optional_time",
+            "fields": {
+                "nanos": {"type": "date_nanos", "format": "strict_date_optional_time", "ignore_malformed": true}
+            }
+        }),
+        (Field::Opaque, _) => json!({"type": "keyword", "index": false, "doc_values": false}),
     }
 }
 
@@ -72,45 +59,12 @@ pub fn holds(found: &str, wanted: &str) -> bool {
     found == wanted || WHOLE.contains(&found) && WHOLE.contains(&wanted) || (found, wanted) == ("double", "float")
 }
 
-fn keyword() -> Value {
-    json!({"type": "keyword", "ignore_above": MAX_TERM})
-}
-
-fn text() -> Value {
-    json!({"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": MAX_KEYWORD}}})
-}
-
-fn date() -> Value {
-    json!({"type": "date", "format": "strict_date_optional_time"})
-}
-
-fn element(type_name: &str) -> &str {
-    type_name.trim_end_matches("[]")
-}
-
-/// `numeric(10,2)` → `numeric` and `[10, 2]`; `timestamp(3) with time zone` → without the number.
-fn parts(type_name: &str) -> (&str, Vec<u32>) {
-    for known in ["timestamp", "time"] {
-        if let Some(rest) = type_name.strip_prefix(known).and_then(|rest| rest.strip_prefix('(')) {
-            let zoned = rest.ends_with("with time zone");
-            return match (known, zoned) {
-                ("timestamp", true) => ("timestamp with time zone", Vec::new()),
-                ("timestamp", false) => ("timestamp without time zone", Vec::new()),
-                _ => ("time", Vec::new()),
-            };
-        }
-    }
-    let Some((name, rest)) = type_name.split_once('(') else { return (type_name, Vec::new()) };
-    let numbers = rest.trim_end_matches(')').split(',').filter_map(|number| number.trim().parse().ok()).collect();
-    (name, numbers)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn kind(type_name: &str) -> String {
-        field(type_name, JsonFields::Object)["type"].as_str().unwrap_or_default().to_owned()
+        field(&ColumnType::of(type_name), JsonFields::Object)["type"].as_str().unwrap_or_default().to_owned()
     }
 
     fn column(name: &str, type_name: &str) -> SourceColumn {
@@ -151,6 +105,12 @@ mod tests {
             ("interval", "keyword"),
             ("inet", "keyword"),
             ("content.film_type", "keyword"),
+            ("public.citext", "text"),
+            ("bpchar", "keyword"),
+            ("character(65)", "text"),
+            ("oid", "long"),
+            ("xml", "text"),
+            ("public.hstore", "object"),
             ("jsonb", "object"),
             ("bytea", "keyword"),
             ("integer[]", "integer"),
@@ -159,12 +119,12 @@ mod tests {
         ] {
             assert_eq!(kind(type_name), expected, "{type_name}");
         }
-        assert_eq!(field("jsonb", JsonFields::Flattened)["type"], "flattened");
+        assert_eq!(field(&ColumnType::of("jsonb"), JsonFields::Flattened)["type"], "flattened");
     }
 
     #[test]
     fn a_timestamp_keeps_its_microseconds() {
-        let mapping = field("timestamp with time zone", JsonFields::Object);
+        let mapping = field(&ColumnType::of("timestamp with time zone"), JsonFields::Object);
         assert_eq!(mapping["fields"]["nanos"]["type"], "date_nanos");
     }
 

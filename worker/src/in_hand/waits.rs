@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::environment::unpoisoned;
+use crate::mutex::unpoisoned;
 
 /// Where the work on a run or report says that it waits for the server.
 #[derive(Debug, Clone, Default)]

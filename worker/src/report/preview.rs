@@ -7,16 +7,18 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 use sqlx::PgConnection;
-use vitrina_shared::domain::{
-    Report,
-    report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
-    transform,
+use vitrina_shared::{
+    domain::{
+        ColumnType, Report,
+        report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
+        transform,
+    },
+    sql::{quote, record},
 };
 
 use super::{encode, subject};
 use crate::{
     batch::transformed,
-    confined::{of_any_length, quote},
     environment::Environment,
     error::BatchError,
     sink::{Sink, Subject},
@@ -60,7 +62,7 @@ struct Shown {
 /// The columns that arrive and that the target keeps.
 fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
     let shown = subject.reader.arriving.iter().filter_map(|column| {
-        let arrives_as = of_any_length(&column.type_name);
+        let arrives_as = column.cast_type();
         Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
     });
     shown.collect()
@@ -111,7 +113,7 @@ fn pass_through(subject: &Subject, rows: Vec<Option<String>>, preview: &mut Prev
 
 /// What the target's types make of the rows, `$5`. Casts to them execute like a query: they can only read.
 async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Result<Vec<String>, BatchError> {
-    let types: Vec<_> = columns.iter().map(|column| format!("{} {}", quote(&column.name), column.arrives_as)).collect();
+    let types = record(columns.iter().map(|column| (column.name.as_str(), column.arrives_as.clone())));
     let values: Vec<_> = columns.iter().map(value).collect();
     let query = format!(
         "select row_to_json(written.*)::text
@@ -121,7 +123,6 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
          ) as written
          order by d.place",
         values = values.join(", "),
-        types = types.join(", "),
     );
     Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(rows).bind(0_i64).bind(false).fetch_all(tx).await?)
 }
@@ -129,7 +130,7 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
 /// Written explicitly, a cast to text of some length would cut what a run refuses.
 fn value(column: &Shown) -> String {
     let name = quote(&column.name);
-    if ["character", "bit"].iter().any(|cut| column.written_as.starts_with(cut)) {
+    if ColumnType::of(&column.written_as).is_cut_by_casts() {
         return format!("arrived.{name}");
     }
     format!("arrived.{name}::{} as {name}", column.written_as)

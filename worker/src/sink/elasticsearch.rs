@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::OnceCell;
 use vitrina_shared::{
-    domain::{ELASTICSEARCH, IndexOptions, Mode, RunId, SourceColumn, WriteMode},
+    domain::{ELASTICSEARCH, IndexOptions, Mode, RunId, SourceColumn, WriteMode, column_type::Field},
     store::runs::OpenRun,
     validation::Place,
 };
@@ -185,7 +185,7 @@ impl ExternalSink for IndexSink {
     }
 
     fn extreme<'a>(&'a self, column: &'a SourceColumn, greatest: bool) -> Answer<'a, Option<String>> {
-        let is_time = column.type_name.starts_with("timestamp");
+        let is_time = column.own_type().field() == Field::Timestamp;
         let order = if greatest { "desc" } else { "asc" };
         Box::pin(async move { Ok(self.index.extreme(&column.name, is_time, order).await?) })
     }

@@ -29,7 +29,6 @@ use crate::session::Session;
 use completion::Completion;
 use merge::Merge;
 
-pub use comparison::{as_stored, has_own_collation, without_length};
 pub use mart::Mart;
 
 /// How tables begin in which runs gather their rows.

@@ -1,10 +1,9 @@
 //! How rows are written as JSON on their way through the worker.
 
-use vitrina_shared::domain::{SourceColumn, index_options::is_json};
-
-use crate::confined::quote;
-
-use super::postgres::without_length;
+use vitrina_shared::{
+    domain::SourceColumn,
+    sql::{self, quote},
+};
 
 /// For whom rows are written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,31 +30,17 @@ impl RowForm {
 
     /// A value of the target's key as text.
     pub fn key_text(self, value: &str, column: Option<&SourceColumn>) -> String {
-        match self {
-            Self::Document => document_key(value, column),
-            Self::ReadBack => format!("{value}::text"),
+        match column.filter(|_| self == Self::Document) {
+            // The same for values that the server takes for equal.
+            Some(column) => sql::text_of_equals(value, &column.value_type()),
+            None => format!("{value}::text"),
         }
     }
 }
 
-/// Whether JSON would change a value: arrays lose their bounds, what an extension makes JSON of is not read back, and no domain
-/// is over a type that has no binary form.
+/// Whether JSON would change a value.
 pub(super) fn as_text(column: &SourceColumn) -> bool {
-    let plain = column.plain_type();
-    plain.ends_with("[]")
-        || matches!(plain, "record" | "int2vector" | "oidvector" | "aclitem" | "gtsvector")
-        || is_json(plain) && !matches!(plain, "json" | "jsonb")
-}
-
-/// A value of a document's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.
-/// Types of which that cannot be made are refused as such a key.
-fn document_key(value: &str, column: Option<&SourceColumn>) -> String {
-    match column.map(|column| without_length(column.plain_type())).as_deref() {
-        Some("numeric") => format!("trim_scale({value})::text"),
-        Some("real") => format!("({value} + '0'::real)::text"),
-        Some("double precision") => format!("({value} + '0'::double precision)::text"),
-        Some(_) | None => format!("{value}::text"),
-    }
+    !column.value_type().survives_json()
 }
 
 /// A row of `relation` as JSON; null where that has more than `most` bytes. With `.*` the name is always the relation's: alone

@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Checkpoint, Mode, clock_key},
+    sql::quote,
     store::{
         horizon, runs,
         state::{self, State},
@@ -22,7 +23,7 @@ use vitrina_shared::{
 };
 
 use super::{Subject, unfinished};
-use crate::{confined::quote, error::BatchError};
+use crate::error::BatchError;
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.
 const LATEST_START: TimeDelta = TimeDelta::seconds(1);

@@ -3,12 +3,13 @@
 use vitrina_shared::{
     domain::{Mode, Pipeline, PipelineDraft, SourceColumn, transform},
     guard::ParameterTypes,
+    sql::quote,
     validation::Reader,
 };
 
 use super::RowForm;
 use crate::{
-    confined::{self, quote},
+    confined,
     elasticsearch::{DIGEST, MAX_ID_BYTES},
 };
 

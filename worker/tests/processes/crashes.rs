@@ -48,7 +48,7 @@ async fn kill_again_and_again(mode: Mode, rows: i64, times: u32) {
         if world.find(run).await.status.is_final() {
             break;
         }
-        // Two times out of three whoever works on it, else anybody.
+        // Two times out of three the worker that holds the job, else a random one.
         let busy =
             world.text("select split_part(lock_by, '-', -2) from apalis.jobs where status = 'Running' limit 1").await;
         let busy = busy.and_then(|pid| workers.iter().position(|worker| worker.id().to_string() == pid));
@@ -164,6 +164,6 @@ async fn the_statement_of_a_killed_worker_ends_soon_and_its_run_goes_on_elsewher
     assert_eq!(active(&world, run).await, 0);
     assert!(
         second.counter(RECOVERED).await.is_some_and(|jobs| jobs >= 1.0),
-        "nobody rescued the job of the killed worker"
+        "the job of the killed worker was not rescued"
     );
 }

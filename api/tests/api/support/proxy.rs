@@ -41,7 +41,7 @@ impl Proxy {
         self.up.send_replace(false);
     }
 
-    /// Loses all connections without telling anybody: nothing passes, and neither side is closed. New ones pass.
+    /// Makes all connections silent: nothing passes, and neither side is closed. New ones pass.
     pub fn freeze(&self) {
         self.frozen.send_modify(|times| *times += 1);
     }

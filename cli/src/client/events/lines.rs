@@ -7,10 +7,10 @@ use futures_util::StreamExt;
 use super::Bytes;
 use crate::client::ClientError;
 
-/// Longer messages are nobody's we know.
+/// No known server sends longer messages.
 const MOST: usize = 1 << 20;
 
-/// One message. Its data is empty where it only tells an id.
+/// One message. Its data is empty if it has only an id.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) id: Option<String>,
@@ -31,12 +31,12 @@ impl<S: Bytes> Lines<S> {
         Self { bytes, rest: Vec::new(), message: Message::default(), heard_at: Instant::now() }
     }
 
-    /// When something came last, if only a comment.
+    /// When the last bytes came, including comments.
     pub(super) fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
-    /// The next message that says something. Dropping the future loses nothing.
+    /// The next message. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Option<Result<Message, ClientError>> {
         loop {
             while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -68,7 +68,7 @@ impl<S: Bytes> Lines<S> {
             "event" => value.clone_into(&mut self.message.name),
             "data" if self.message.data.is_empty() => value.clone_into(&mut self.message.data),
             "data" => self.message.data.extend(["\n", value]),
-            // A comment, the time to wait, or something newer than we are.
+            // A comment, the time to wait, or a field that this version does not know.
             _ => {}
         }
         None

@@ -1,4 +1,4 @@
-//! What a file wants to be different in a pipeline.
+//! The differences between a file and a stored pipeline.
 
 use serde_json::Value;
 
@@ -10,15 +10,12 @@ const BUSY: [&str; 4] = ["RUN_REQUESTED", "RUNNING", "PAUSE_REQUESTED", "PAUSED"
 /// A field that changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
-    /// Its name.
     pub(crate) field: String,
-    /// What it is now.
     pub(crate) from: Value,
-    /// What it will be.
     pub(crate) to: Value,
 }
 
-/// The fields in which the stored pipeline is not what the file wants.
+/// The fields in which the stored pipeline differs from the file.
 pub(super) fn between(stored: &Value, wanted: &Value) -> Vec<Change> {
     let fields = wanted.as_object().into_iter().flatten();
     let changed = fields.filter(|(field, to)| plain(&stored[field.as_str()]) != plain(to));
@@ -38,7 +35,7 @@ pub(super) fn forbidden(stored: &Value, changes: &[Change]) -> Option<(String, S
     Some((change.field.clone(), message))
 }
 
-/// A field that is null and one that is left out are the same.
+/// A null field and an absent one are the same.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What applying a file would do, and everything that keeps it from being done.
+//! The plan of applying a file, and all problems that prevent it.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,37 @@ use crate::{
     pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
 };
 
-/// What will be done, in this order.
+/// The changes, in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Targets to allow.
     pub(crate) targets: Vec<TargetPlan>,
     /// Pipelines to create, change or keep.
     pub(crate) pipelines: Vec<PipelinePlan>,
-    /// What keeps it from being done.
+    /// The problems.
     pub(crate) problems: Vec<Problem>,
 }
 
 /// A target to allow.
 #[derive(Debug)]
 pub(crate) struct TargetPlan {
-    /// Its name.
     pub(crate) name: String,
     /// What `POST /targets` takes.
     pub(crate) body: Value,
-    /// The statement that creates its table, if one is to be created.
+    /// The statement that creates its table, if one is created.
     pub(crate) ddl: Option<String>,
 }
 
 /// A pipeline of the file.
 #[derive(Debug)]
 pub(crate) struct PipelinePlan {
-    /// Its name.
     pub(crate) name: String,
     /// What `POST /pipelines` takes.
     pub(crate) body: Value,
-    /// What to do about it.
     pub(crate) step: Step,
 }
 
-/// What to do about a pipeline.
+/// The change of a pipeline.
 #[derive(Debug)]
 pub(crate) enum Step {
     Create,
@@ -131,8 +128,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The table of a target that is allowed already may have been dropped. Then it is created again; where it is there, or
-    /// the API creates none, nothing is to be done, and what is wrong is reported with the pipeline.
+    /// The table of a target that is allowed already may have been dropped. Then it is created again. If it exists, or the
+    /// API creates none, there is nothing to do here; problems are reported with the pipeline.
     async fn add_lost_target(&mut self, client: &Client, name: &str, body: Value) -> Result<(), ClientError> {
         match client.allow_target(&body, true).await {
             Ok(answer) => {
@@ -167,9 +164,9 @@ impl Plan {
         if let (Some(stored), None) = (&stored, entry.wanted.enabled) {
             body["enabled"] = stored["enabled"].clone();
         }
-        // What stays as it is may not work any more either: its mart or a table of its query may be gone.
+        // An unchanged pipeline may no longer work: its mart or a table of its query may be gone.
         let errors = client.validate(&body).await?;
-        // A target that this very file allows is not there yet, or what keeps it away is reported with it.
+        // A target that this file allows does not exist yet, and its problems are reported with it.
         let created =
             self.targets.iter().any(|target| target.name == entry.wanted.target_table && target.ddl.is_some());
         let awaited = |error: &FieldError| {
@@ -182,7 +179,7 @@ impl Plan {
     }
 }
 
-/// Where a field of `POST /targets` stands in a pipeline.
+/// The place of a field of `POST /targets` in a pipeline.
 fn field_of_pipeline(field: &str) -> &str {
     match field {
         "key" => "target.key",

@@ -1,4 +1,4 @@
-//! A plan for people, coloured like a diff, and for programs.
+//! The output of a plan: as a coloured diff for people, as JSON for programs.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::{
 const FORGETTING: [&str; 3] = ["incremental_key", "incremental_id_key", "target_table"];
 const FORGETS: &str = "      its checkpoint is forgotten: the next run reads everything";
 
-/// What will be done, item by item.
+/// The changes, item by item.
 pub(super) fn plan(plan: &Plan) -> String {
     let mut lines = Vec::new();
     for target in &plan.targets {
@@ -75,7 +75,7 @@ fn difference(change: &Change) -> Vec<String> {
     }
 }
 
-/// The lines in between what both begin and end with.
+/// The lines without the common beginning and end.
 fn line_by_line(from: &str, to: &str) -> Vec<String> {
     let (from, to): (Vec<_>, Vec<_>) = (from.lines().collect(), to.lines().collect());
     let before = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

@@ -1,22 +1,22 @@
-//! What was looked at, and how it is.
+//! The checks and their results.
 
 use serde::Serialize;
 use vitrina_shared::process::Failure;
 
 use crate::output::{self, BAD, DIM, Format, GOOD, WARN, paint, printable};
 
-/// How something is.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Finding {
     Good,
-    /// It works, but somebody may want to know.
+    /// It works, with a remark for the operator.
     Note,
     Wrong,
     Skipped,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     name: String,
@@ -48,7 +48,7 @@ impl Check {
     }
 }
 
-/// Everything that was looked at.
+/// All checks.
 #[derive(Debug, Default)]
 pub(super) struct Report(Vec<Check>);
 

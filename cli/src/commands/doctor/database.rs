@@ -16,7 +16,7 @@ use super::check::{Check, Report};
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// How many things of others are named.
+/// How many foreign objects are named.
 const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
@@ -36,7 +36,7 @@ pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &m
     if let Err(error) = look(&mut connection, url, source, report).await {
         report.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
     }
-    // It was only for looking.
+    // The connection was only for the checks.
     let _ = connection.close().await;
 }
 
@@ -162,7 +162,7 @@ async fn owners(connection: &mut PgConnection, report: &mut Report) -> sqlx::Res
     Ok(())
 }
 
-/// Whether the functions are those that were applied, and lend their rights to the services alone.
+/// Whether the functions are those that were applied, and only the services may call them.
 async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
     let found = migrate::functions::examine(connection).await?;
     report.add(if found.changed.is_empty() {
@@ -184,7 +184,7 @@ async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::
     Ok(())
 }
 
-/// Whether the queue's table has its columns, and nobody else can take one away.
+/// Whether the queue's table has its columns, and no untrusted account can drop one.
 async fn queue(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
     report.add(match migrate::queue::examine(connection).await? {
         None => Check::good("queue", "the queue's table has all its columns"),
@@ -215,7 +215,7 @@ async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &
     Ok(())
 }
 
-/// One notification there and back.
+/// Sends one notification and waits for it.
 async fn notifications(connection: &mut PgConnection, url: &DatabaseUrl, report: &mut Report) {
     let began = std::time::Instant::now();
     let came = timeout(ANSWERS_WITHIN, round_trip(connection, url)).await;

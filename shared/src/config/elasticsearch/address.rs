@@ -55,7 +55,7 @@ impl ElasticsearchUrl {
         })
     }
 
-    /// What to send along with every request.
+    /// The header of every request.
     pub fn credentials(&self) -> Option<&Credentials> {
         self.credentials.as_ref()
     }

@@ -13,9 +13,6 @@ pub(super) const KIND: TransformKind = TransformKind {
     configure,
 };
 
-/// Types whose values are text.
-const TEXT: &[&str] = &["text", "character varying", "character", "citext"];
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mask {
@@ -57,7 +54,7 @@ impl Transform for Mask {
     fn columns(&self, columns: &mut Vec<SourceColumn>) -> Result<(), String> {
         for name in &self.columns {
             let found = column(columns, name)?;
-            if !TEXT.contains(&found.type_name.split('(').next().unwrap_or_default()) {
+            if !found.own_type().can_be_masked() {
                 return Err(format!("column `{name}` is {}: only text can be masked, cast it", found.type_name));
             }
         }

@@ -1,4 +1,4 @@
-//! What the server's catalog says of the oids in a tree.
+//! Looks up the oids of a tree in the server's catalog.
 
 use serde::Deserialize;
 use sqlx::postgres::types::Oid;
@@ -7,10 +7,10 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::super::allowed::{FunctionFacts, Use};
 use super::super::{FunctionName, QUERY_ROLE};
-use super::FIRST_ADDED;
 use super::tree::Mentions;
+use crate::domain::column_type::FIRST_ADDED;
 
-/// What is asked of a function `p`, for [`FunctionFacts`].
+/// The columns of a function `p`, for [`FunctionFacts`].
 const FACTS: &str = r"
     (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
     p.oid < 16384 as builtin, p.prosecdef as security_definer,
@@ -42,10 +42,10 @@ fn list(statement: &str) -> String {
     format!("(select coalesce(json_agg(row_to_json(listed)), '[]') from ({statement}) as listed)")
 }
 
-/// What the catalog says of what a tree mentions.
+/// The catalog's entries of the objects in a tree.
 #[derive(Debug, Deserialize)]
 pub(super) struct Found {
-    /// Whether it knows every function, operator and type. What it does not know was dropped meanwhile.
+    /// Whether it has every function, operator and type. A missing one was dropped meanwhile.
     pub complete: bool,
     /// Every function that is called.
     pub functions: Vec<Called>,
@@ -195,7 +195,7 @@ pub(super) async fn overloads(
     Ok(named.iter().zip(found).map(|((function, _), (_, facts))| (function.clone(), facts.0)).collect())
 }
 
-/// The functions behind casts that somebody has added and an assignment of these types to those would call.
+/// The functions of added casts that an assignment of these types to those would call.
 pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> sqlx::Result<Vec<FunctionFacts>> {
     let facts = list(&format!(
         r"
@@ -339,20 +339,20 @@ const OUT_OF_REACH: &str = r"
     limit 1
 ";
 
-/// A type that somebody who is not trusted could change, or exchange for another one of the same name.
+/// A type that an untrusted account could change, or replace by another one of the same name.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct Changeable {
     /// As SQL writes it.
     pub name: String,
-    /// Who could.
+    /// The untrusted account.
     pub owner: String,
     /// What they own: nothing where it is the type, or its schema, or the extension that brought it.
     pub schema: Option<String>,
     pub extension: Option<String>,
 }
 
-/// The first of these types, or of those that they are made of, that somebody who is not trusted could change. Whoever owns its
-/// schema or its extension can drop it, whoever owns the type itself, and make another one of the same name.
+/// The first of these types, or of those that they are made of, that an untrusted account could change. The owner of its
+/// schema or its extension can drop it, whichever account owns the type itself, and create another one of the same name.
 pub(super) async fn changeable_type(
     conn: &mut PgConnection,
     types: &[u32],

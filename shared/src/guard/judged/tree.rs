@@ -1,9 +1,8 @@
-//! What PostgreSQL's own reading of a query mentions.
+//! The objects in PostgreSQL's own parse tree of a query.
 //!
 //! The server stores a view as a tree of nodes, written as text: `{LABEL :field value …}`, lists in parentheses, `<>` for
-//! nothing, a backslash before characters that mean something else. Fields and values alternate, so a name that a user chose
-//! can never be taken for a field. Every kind of node and every field is in `nodes.txt`; what is not is refused, because
-//! nobody has looked at what it does.
+//! nothing, a backslash before characters that mean something else. Fields and values alternate, so a name that a user
+//! chose can never be taken for a field. Every reviewed kind of node and field is in `nodes.txt`; all others are refused.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -23,7 +22,7 @@ fn fields(line: &'static str) -> HashMap<&'static str, Meaning> {
     line.split(' ').map(field).collect()
 }
 
-/// What a field says of a query.
+/// The meaning of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Function,
@@ -76,7 +75,7 @@ pub(super) struct Mentions {
     /// Functions that sorting and grouping bring along.
     pub support: BTreeSet<u32>,
     pub operators: BTreeSet<u32>,
-    /// Operators by which rows are sorted or told apart.
+    /// Operators by which rows are sorted or compared.
     pub orders: BTreeSet<u32>,
     pub relations: BTreeSet<u32>,
     /// Methods of table samples.
@@ -102,7 +101,7 @@ impl Mentions {
         Ok(())
     }
 
-    /// Notes what the value of a field says.
+    /// Notes the value of a field.
     fn note(&mut self, meaning: Meaning, value: &str) -> Result<(), Refusal> {
         let list = match meaning {
             Meaning::Function => &mut self.functions,
@@ -138,7 +137,7 @@ const TEXT_SEARCH: [&str; 2] = ["3734", "3769"];
 /// How much is open within a column of the whole query: a list, the query, its list of columns, and the column.
 const COLUMN_DEPTH: usize = 4;
 
-/// Where the reader stands: within a node, before a field or before its value, or within a list.
+/// The reader's place: within a node, before a field or before its value, or within a list.
 enum Place {
     Field { node: &'static HashMap<&'static str, Meaning>, label: &'static str },
     Value { node: &'static HashMap<&'static str, Meaning>, label: &'static str, meaning: Meaning },
@@ -176,7 +175,7 @@ pub(super) fn read(text: &str) -> Result<Mentions, Refusal> {
                     continue;
                 }
                 open.push(Place::List { meaning, begun: true });
-                // A list of numbers says first of which kind they are.
+                // A list of numbers begins with their kind.
                 let kind = !begun && matches!(token, "o" | "i" | "b" | "x");
                 if !kind {
                     begin(token, meaning, &mut tokens, &mut open, &mut mentions)?;

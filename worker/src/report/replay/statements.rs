@@ -1,9 +1,8 @@
 //! The SQL of a replay: the rows as they are now.
 
-use crate::{
-    confined::{literal, of_any_length, quote},
-    sink::Subject,
-};
+use vitrina_shared::sql::{literal, quote};
+
+use crate::sink::Subject;
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:
 /// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
@@ -13,9 +12,7 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
         .iter()
         .filter_map(|name| subject.reader.columns.iter().find(|column| &column.name == name))
         .enumerate()
-        .map(|(place, column)| {
-            format!("(w -> 1 ->> {})::{} as k{place}", literal(&column.name), of_any_length(&column.type_name))
-        })
+        .map(|(place, column)| format!("(w -> 1 ->> {})::{} as k{place}", literal(&column.name), column.cast_type()))
         .collect();
     let same: Vec<_> = subject
         .key

@@ -3,12 +3,12 @@
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Mode, RunId},
+    sql::{literal, literals, quote},
     store::{pages, runs, swaps, swaps::Gathering},
 };
 
 use super::mart::Mart;
 use crate::{
-    confined::{literal, quote},
     error::{BatchError, while_rows_are_kept},
     sink::{Completed, RemovalLimit},
 };
@@ -129,16 +129,15 @@ impl Mart {
 
     /// Counts the mart's rows; -1 where a collation of its key takes different values for one.
     fn count(&self) -> String {
-        let key: Vec<_> = self.key.iter().map(|name| literal(name)).collect();
         format!(
             "select case when exists (
                         select from pg_catalog.pg_attribute a
                         join pg_catalog.pg_collation c on c.oid = a.attcollation
-                        where a.attrelid = 'analytics.{table}'::regclass and a.attname in ({key}) and not c.collisdeterministic
+                        where a.attrelid = {table}::regclass and a.attname in ({key}) and not c.collisdeterministic
                     ) then -1 else (select count(*) from analytics.{name}) end, 0::bigint, null::text[], false",
-            table = quote(&self.table).replace('\'', "''"),
+            table = literal(&format!("analytics.{}", quote(&self.table))),
             name = quote(&self.table),
-            key = key.join(", "),
+            key = literals(self.key.iter().map(String::as_str)),
         )
     }
 

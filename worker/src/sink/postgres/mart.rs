@@ -2,15 +2,13 @@
 
 use vitrina_shared::{
     domain::{FullStrategy, PipelineDraft, SourceColumn},
-    store::{
-        tables::{TargetColumn, UniqueIndex},
-        value_types::Identity,
-    },
+    sql::{self, quote, quoted},
+    store::tables::{TargetColumn, UniqueIndex},
     validation::Place,
 };
 
-use super::comparison::{as_stored, differ, has_own_collation};
-use crate::{confined::quote, error::BatchError, sink::Opening};
+use super::comparison::{as_stored, has_own_collation};
+use crate::{error::BatchError, sink::Opening};
 
 /// A table of `analytics`.
 #[derive(Debug)]
@@ -62,38 +60,24 @@ impl Mart {
 
     /// Those of them that can change: all but those of the key whose values are the same where they are equal.
     pub fn changing(&self) -> Vec<&TargetColumn> {
-        self.written().into_iter().map(|(_, own)| own).filter(|own| self.changes(own)).collect()
-    }
-
-    /// Whether a column of a row that is there can change.
-    fn changes(&self, own: &TargetColumn) -> bool {
-        own.identity != Identity::Equality || !self.key.contains(&own.name)
+        self.written().into_iter().map(|(_, own)| own).filter(|own| own.can_change(&self.key)).collect()
     }
 
     /// The columns that are written, as a list.
     pub fn names(&self) -> String {
-        self.written().iter().map(|(_, own)| quote(&own.name)).collect::<Vec<_>>().join(", ")
+        quoted(self.written().into_iter().map(|(_, own)| own.name.as_str()))
     }
 
     /// The columns of the key, as a list.
     pub fn key_names(&self) -> String {
-        self.key.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")
+        quoted(self.key.iter().map(String::as_str))
     }
 
-    /// Writes rows. One that did not change is not rewritten: a repeated run costs reads and no writes.
+    /// Writes rows that did change.
     pub fn upsert(&self, rows: &str) -> String {
-        let changing = self.changing();
-        let assign: Vec<_> = changing.iter().map(|own| format!("{0} = excluded.{0}", quote(&own.name))).collect();
-        let action = match changing.is_empty() {
-            true => "nothing".to_owned(),
-            false => format!("update set {} where {}", assign.join(", "), differ(&changing)),
-        };
-        format!(
-            "insert into analytics.{table} as target ({columns}) {rows} on conflict ({key}) do {action} returning 1",
-            table = quote(&self.table),
-            columns = self.names(),
-            key = self.key_names(),
-        )
+        let written = self.written().into_iter().map(|(_, own)| own.name.as_str());
+        let changing: Vec<_> = self.changing().into_iter().map(|own| (own.name.as_str(), own.identity)).collect();
+        sql::upsert(&self.table, written, &self.key, &changing, rows)
     }
 
     /// The condition of a row of `target` getting another value in a column that is unique, and not only at the end of the
@@ -102,7 +86,8 @@ impl Mart {
     pub fn passes_on(&self, new: impl Fn(usize, &TargetColumn) -> String) -> Option<String> {
         let unique = |name: &String| self.unique.iter().any(|index| !index.deferred && index.columns.contains(name));
         let written = self.written();
-        let passed_on = written.iter().enumerate().filter(|(_, (_, own))| self.changes(own) && unique(&own.name));
+        let passed_on =
+            written.iter().enumerate().filter(|(_, (_, own))| own.can_change(&self.key) && unique(&own.name));
         let (old, new): (Vec<_>, Vec<_>) =
             passed_on.map(|(place, (_, own))| (format!("target.{}", quote(&own.name)), new(place, own))).unzip();
         (self.can_rewrite && !old.is_empty())

@@ -1,10 +1,13 @@
 //! The SQL that writes rows to a mart which passed through the worker.
 
-use vitrina_shared::domain::SourceColumn;
+use vitrina_shared::{
+    domain::SourceColumn,
+    sql::{literal, quote, record},
+};
 
 use super::mart::{Mart, gather};
 use crate::{
-    confined::{document, literal, of_any_length, quote},
+    confined::document,
     sink::{PageWrite, row_form::as_text},
 };
 
@@ -51,25 +54,19 @@ impl Merge {
 
 /// Selects the values of a row of [`RowForm::ReadBack`](crate::sink::RowForm), `doc` of `from`, as the columns that the mart writes.
 /// Fails where a type is another one than was judged.
-pub fn arrived(mart: &Mart, from: &str, doc: &str) -> String {
-    let columns: Vec<&SourceColumn> = mart.written().into_iter().map(|(column, _)| column).collect();
+pub fn arrived<'a>(mart: &'a Mart, from: &str, doc: &str) -> String {
+    let columns: Vec<&'a SourceColumn> = mart.written().into_iter().map(|(column, _)| column).collect();
     let value = |column: &&SourceColumn| {
         let name = quote(&column.name);
-        if as_text(column) {
-            format!("arrived.{name}::{}", of_any_length(&column.type_name))
-        } else {
-            format!("arrived.{name}")
-        }
+        if as_text(column) { format!("arrived.{name}::{}", column.cast_type()) } else { format!("arrived.{name}") }
     };
-    let typed = |column: &&SourceColumn| {
-        let type_name = if as_text(column) { "text".to_owned() } else { of_any_length(&column.type_name) };
-        format!("{} {type_name}", quote(&column.name))
+    let typed = |column: &&'a SourceColumn| {
+        (column.name.as_str(), if as_text(column) { "text".to_owned() } else { column.cast_type() })
     };
-    let (values, types): (Vec<_>, Vec<_>) = columns.iter().map(|column| (value(column), typed(column))).unzip();
     format!(
         "select {values} from {from}json_to_record({document}) as arrived ({types})",
-        values = values.join(", "),
+        values = columns.iter().map(value).collect::<Vec<_>>().join(", "),
         document = document(&columns, doc),
-        types = types.join(", "),
+        types = record(columns.iter().map(typed)),
     )
 }

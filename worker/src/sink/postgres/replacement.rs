@@ -3,8 +3,9 @@
 //! A statement does not see what another part of it removes: a row that was deleted and made anew, under another key and with
 //! a value that is unique besides, would be refused. So removals are statements of their own, in the same transaction.
 
+use vitrina_shared::sql::quote;
+
 use super::mart::Mart;
-use crate::confined::quote;
 
 impl Mart {
     /// Removes rows that are gone.

@@ -1,23 +1,13 @@
 //! How many rows and documents there are, and the least and greatest values of one column.
 
-use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
+use vitrina_shared::{
+    domain::{SourceColumn, column_type::Extremes},
+    sql::quote,
+    store::compared::Totals,
+};
 
 use super::{Comparison, SNAPSHOT};
-use crate::{confined::quote, elasticsearch::same_value, error::BatchError, sink::Scope};
-
-/// Types whose order is the same in an index. Values of others are not told.
-const ORDERED: &[&str] = &[
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "real",
-    "double precision",
-    "date",
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "uuid",
-];
+use crate::{elasticsearch::same_value, error::BatchError, sink::Scope};
 
 const COUNT: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
     as counted (source_rows bigint, in_flight bigint, least text, greatest text)";
@@ -65,6 +55,11 @@ impl Comparison<'_> {
         self.of.subject.reader.columns.iter().find(|column| &column.name == name)
     }
 
+    /// The same, where an index has its values in the same order. Values of others are not told.
+    fn ordered_control(&self) -> Option<&SourceColumn> {
+        self.control().filter(|column| column.own_type().is_ordered_in_index())
+    }
+
     /// Counts both sides.
     pub async fn count(&self) -> Result<Counted, BatchError> {
         let mut counted = self.count_source(false).await?;
@@ -72,7 +67,7 @@ impl Comparison<'_> {
             return Ok(counted);
         }
         counted.target_rows = self.sink.count().await?.cast_signed();
-        if let Some(column) = self.control().filter(|column| is_ordered(&column.type_name)) {
+        if let Some(column) = self.ordered_control() {
             counted.target = [self.sink.extreme(column, false).await?, self.sink.extreme(column, true).await?];
         }
         Ok(counted)
@@ -90,9 +85,11 @@ impl Comparison<'_> {
         let mut session = self.of.sessions.acquire().await?;
         let mut tx = session.begin_named(SNAPSHOT).await?;
         let scope = self.of.scope(&mut tx).await?;
-        let control = match self.control().filter(|column| is_ordered(&column.type_name)) {
-            // It has no `min` of its own, and its text has the same order.
-            Some(column) if column.type_name == "uuid" => format!("source.{}::text collate \"C\"", quote(&column.name)),
+        let control = match self.ordered_control() {
+            // Its text has the same order.
+            Some(column) if column.own_type().extremes() == Extremes::AsArray => {
+                format!("source.{}::text collate \"C\"", quote(&column.name))
+            }
             Some(column) => format!("source.{}", quote(&column.name)),
             None => "null::text".to_owned(),
         };
@@ -114,9 +111,4 @@ impl Comparison<'_> {
 /// What queries get as `$5`: the scope, where those that compare marts have it.
 pub fn parameters(scope: &Scope) -> Vec<Option<String>> {
     [None, None].into_iter().chain(scope.parameters()).collect()
-}
-
-fn is_ordered(type_name: &str) -> bool {
-    let name = type_name.split('(').next().unwrap_or_default();
-    ORDERED.contains(&name) || ORDERED.contains(&type_name)
 }

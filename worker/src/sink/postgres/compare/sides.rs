@@ -3,69 +3,12 @@
 //! Every name is quoted, every value is a parameter, and the query executes in `etl_page.read`.
 
 use vitrina_shared::{
-    domain::{Mode, SourceColumn, report::Depth},
-    store::{tables::TargetColumn, value_types::Identity},
+    domain::{ColumnType, Identity, Mode, SourceColumn, column_type::Extremes, report::Depth},
+    sql::{identified, quote},
+    store::tables::TargetColumn,
 };
 
-use super::super::{
-    comparison::{identified, without_length},
-    mart::Mart,
-};
-use crate::{
-    confined::quote,
-    sink::{Scope, Subject},
-};
-
-/// Types that have a hash of their own, which costs less than their text.
-const HASHED: &[&str] = &[
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "real",
-    "double precision",
-    "boolean",
-    "uuid",
-    "text",
-    "character varying",
-    "character",
-    "bytea",
-    "date",
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "time without time zone",
-    "interval",
-    "jsonb",
-    "inet",
-    "cidr",
-];
-/// Types that have a least and a greatest value for the server. Others are ordered by their text.
-const ORDERED: &[&str] = &[
-    "smallint",
-    "integer",
-    "bigint",
-    "numeric",
-    "real",
-    "double precision",
-    "text",
-    "character varying",
-    "date",
-    "timestamp with time zone",
-    "timestamp without time zone",
-    "time without time zone",
-    "interval",
-];
-/// Hashes of single values, as the server's own hash indexes have them.
-const HASHES: &[(&str, &str)] = &[
-    ("uuid", "uuid_hash_extended"),
-    ("bigint", "hashint8extended"),
-    ("integer", "hashint4extended"),
-    ("text", "hashtextextended"),
-];
-/// A type that the server orders, but has no `min` and `max` for. An array of one has both, at half the price of its text.
-const ORDERED_IN_ARRAYS: &str = "uuid";
-/// Types whose order, and so whose comparison, depends on a collation. Two sides need one.
-const COLLATED: &[&str] = &["text", "character varying", "character"];
+use crate::sink::{Scope, Subject, postgres::mart::Mart};
 
 /// What both sides are made of.
 pub struct Sides<'a> {
@@ -175,12 +118,12 @@ impl Sides<'_> {
     fn key_hash(&self, values: &[String]) -> String {
         let types = self.key_types();
         if let ([value], [own]) = (values, types.as_slice())
-            && let Some((_, function)) = HASHES.iter().find(|(type_name, _)| type_name == own)
+            && let Some(function) = ColumnType::of(own).hash_function()
         {
             return format!("coalesce({function}({value}, 0), 0)");
         }
         let hashed = |(value, own): (&String, &str)| {
-            if is(HASHED, own) { value.clone() } else { format!("({value})::text") }
+            if ColumnType::of(own).hashes_itself() { value.clone() } else { format!("({value})::text") }
         };
         let values: Vec<_> = values.iter().zip(types).map(hashed).collect();
         format!("hash_record_extended(row({}), 0)", values.join(", "))
@@ -203,7 +146,7 @@ impl Sides<'_> {
 
     fn key_values(&self, side: Side) -> Vec<String> {
         let value = |pair: (&SourceColumn, &TargetColumn)| {
-            let collate = if is(COLLATED, &pair.1.type_name) { " collate \"C\"" } else { "" };
+            let collate = if pair.1.own_type().is_of_texts() { " collate \"C\"" } else { "" };
             format!("({}{collate})", side.value(pair))
         };
         self.key().into_iter().map(value).collect()
@@ -220,7 +163,7 @@ impl Sides<'_> {
                 let value = format!("({})", side.value(pair));
                 // As a run tells them apart.
                 let identity = pair.1.identity;
-                if identity != Identity::Image && is(HASHED, &pair.1.type_name) {
+                if identity != Identity::Image && pair.1.own_type().hashes_itself() {
                     identified(&value, identity)
                 } else {
                     vec![format!("{value}::text collate \"C\"")]
@@ -233,16 +176,16 @@ impl Sides<'_> {
     fn control_value(&self, side: Side) -> String {
         let Some(pair) = self.control() else { return "null::text".to_owned() };
         let value = side.value(pair);
-        match &pair.1.type_name {
-            ordered if is(ORDERED, ordered) => value,
-            in_array if in_array == ORDERED_IN_ARRAYS => format!("array[{value}]"),
-            _ => format!("({value})::text collate \"C\""),
+        match pair.1.own_type().extremes() {
+            Extremes::Own => value,
+            Extremes::AsArray => format!("array[{value}]"),
+            Extremes::AsText => format!("({value})::text collate \"C\""),
         }
     }
 
     /// A value of the control column, or the least or greatest of them, as it is shown.
     pub fn control_text(&self, value: &str) -> String {
-        let in_array = self.control().is_some_and(|(_, own)| own.type_name == ORDERED_IN_ARRAYS);
+        let in_array = self.control().is_some_and(|(_, own)| own.own_type().extremes() == Extremes::AsArray);
         if in_array { format!("({value})[1]::text") } else { format!("({value})::text") }
     }
 
@@ -266,26 +209,6 @@ impl Side {
             Self::Target => format!("target.{name}"),
             Self::Source if column.type_oid == own.type_oid && !own.type_name.contains('(') => format!("source.{name}"),
             Self::Source => format!("source.{name}::{}", own.type_name),
-        }
-    }
-}
-
-/// Whether a type is one of these, of whatever length, or an array of it.
-fn is(types: &[&str], type_name: &str) -> bool {
-    types.contains(&without_length(type_name.trim_end_matches("[]")).as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_type_is_known_by_its_name_without_its_length() {
-        for known in ["numeric(4,1)", "text[]", "timestamp(3) with time zone", "character varying(10)[]"] {
-            assert!(is(HASHED, known), "{known}");
-        }
-        for unknown in ["json", "tsvector", "public.mood", "point"] {
-            assert!(!is(HASHED, unknown), "{unknown}");
         }
     }
 }

@@ -8,14 +8,12 @@
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
+    sql::{literal, quote},
     store::tables::TargetColumn,
 };
 
 use super::sides::Sides;
-use crate::{
-    confined::{literal, quote},
-    sink::Scope,
-};
+use crate::sink::Scope;
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;
