@@ -30,7 +30,7 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
     };
     match &report.request {
         ReportRequest::Preview { rows } => {
-            let result = preview::make(env, &report, *rows).await?;
+            let result = preview::make(env, job, &report, *rows).await?;
             finish(env, job, &result).await
         }
         ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,

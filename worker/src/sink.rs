@@ -11,7 +11,6 @@ pub mod elasticsearch;
 pub mod external;
 pub mod postgres;
 mod registry;
-mod row_form;
 mod scope;
 mod subject;
 mod unfinished;
@@ -31,13 +30,15 @@ use vitrina_shared::{
     validation::{FoundTarget, Reader},
 };
 
-use crate::session::{Session, Sessions};
+use crate::{
+    session::{Session, Sessions},
+    source::RowForm,
+};
 
 pub use self::{
     external::{External, ExternalSink},
     postgres::PostgresSink,
     registry::Sinks,
-    row_form::{RowForm, bounded_row, too_long},
     scope::Scope,
     subject::Subject,
     unfinished::refuse as refuse_unfinished,
@@ -95,6 +96,8 @@ pub struct RunOpening {
     pub id: RunId,
     /// The strategy that it began with, where it has begun.
     pub begun: Option<FullStrategy>,
+    /// Whether what the query returns tells which rows are gone from the source.
+    pub can_sweep: bool,
 }
 
 /// Where the rows of one pipeline go.

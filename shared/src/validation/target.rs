@@ -9,7 +9,7 @@ use crate::{
     store::tables::{self, MartTable, TargetColumn, UniqueIndex},
 };
 
-use super::{FoundTarget, Place, Reader, key, plan, query};
+use super::{FoundTarget, Place, Reader, key, query};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -123,7 +123,6 @@ pub(super) async fn mismatches(
         .filter(|key| !reader.columns.iter().any(|column| &column.name == *key))
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
-    problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
     problems.extend(query::null_keys_problem(draft, reader, &entry.key));
     let (_, query_field) = draft.reader().unwrap_or(("", "source_query"));
     let of_query = |message| Problem::new(query_field, message);

@@ -12,10 +12,11 @@ use vitrina_shared::{
     store::{self, horizon, pipelines, runs, state},
 };
 
-use super::{advice, chain::observe_phase, plan::Plan};
+use super::{advice, series::observe_phase};
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
+    plan::Plan,
     session::Session,
     sink::{Completed, ExternalSink, InsideSink, Writing},
 };
@@ -47,10 +48,10 @@ pub(super) async fn close(
     // Ended at once, where nothing is left to do to the target and nothing is in the way.
     if outside.removed == 0
         && !completes
-        && plan.leaves.is_none()
+        && !plan.walk().starts_over
         && let Some(sum) = execution::finish_at_once(&mut connection, job, &plan.pipeline).await?
     {
-        observe_phase(plan, "close", begun.elapsed());
+        observe_phase(&plan.pipeline, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);
         advice::summarize(&mut connection, job, plan, sum).await;
         return Ok(Step::Finished);
@@ -63,19 +64,19 @@ pub(super) async fn close(
     };
     // A transaction may publish its start a moment after it took it: one that is open now and began before the run's bound
     // was not seen when the bound was taken, and is read again.
-    let late = if walked && plan.settles_by().is_by_clock() {
+    let late = if walked && plan.walk().settles_by.is_by_clock() {
         horizon::late_starters(&mut tx, job.batch.run_id).await?
     } else {
         Vec::new()
     };
-    let leaves = plan.leaves.as_ref().filter(|_| walked);
+    let leaves = plan.walk().starts_over && walked;
     // From here on others wait: the pipeline's row first, then the run's, as everywhere.
     if removed > 0 {
         lifecycle::forget_others(&mut tx, job.batch.pipeline_id, &plan.target, job.cause()).await?;
-    } else if leaves.is_some() && replaced {
+    } else if leaves && replaced {
         // What was replaced may have had other rows, and as many; checkpoints of others are of that.
         pipelines::note_removal(&mut tx, job.batch.pipeline_id, &plan.target).await?;
-    } else if !late.is_empty() || leaves.is_some() || written > 0 {
+    } else if !late.is_empty() || leaves || written > 0 {
         pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
     }
     if !late.is_empty() {
@@ -87,18 +88,19 @@ pub(super) async fn close(
     if removed > 0 {
         runs::add_removed(&mut tx, job.batch.run_id, removed).await?;
     }
-    if let Some(leaves) = leaves {
-        state::leave(&mut tx, job.batch.run_id, leaves.last_settled.is_none(), &leaves.walks_by).await?;
+    if leaves {
+        let walk = plan.walk();
+        state::leave(&mut tx, job.batch.run_id, !walk.leaves_settled(), &walk.versions_walk_by()).await?;
     }
     let step = execution::conclude(&mut tx, job, walked).await?;
     if step == Step::Dropped {
         return Ok(step);
     }
-    if completes || plan.leaves.is_some() {
+    if completes || plan.walk().starts_over {
         store::wait_for_disk(&mut tx).await?;
     }
     tx.commit().await.map_err(at_commit)?;
-    observe_phase(plan, "close", begun.elapsed());
+    observe_phase(&plan.pipeline, "close", begun.elapsed());
     if step == Step::Finished {
         env.forget_plan(job.batch.run_id);
         if let Some(sum) = runs::sum(&mut connection, job.batch.run_id).await? {

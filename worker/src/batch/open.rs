@@ -9,11 +9,13 @@ use vitrina_shared::{
     store::runs::{self, Anew, OpenRun, Start, WalkedColumn},
 };
 
-use super::{
+use crate::{
+    environment::Environment,
+    error::BatchError,
     plan::{Plan, Reviewed},
-    start,
+    session::Session,
+    sink::Writing,
 };
-use crate::{environment::Environment, error::BatchError, session::Session, sink::Writing};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -54,12 +56,14 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
             let reviewed = match env.review(run.pipeline_id, inputs) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
+                    let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
+                    let reviewed = Reviewed::find(&mut session, source, inputs, transforms).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.sinks, env.max_row_bytes)?);
+            let sinks = &env.sinks;
+            let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, sinks, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
@@ -73,14 +77,14 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
+        (RunStatus::Queued, None) => plan.reading.bound(&mut session, &run).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
     start.target_id = prepared.target_id;
     start.anew = anew;
     // Of the same types, and yet others: a table may have taken the place of another one.
-    let walks_by = plan.walks_by();
+    let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
     let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
         Step::GoesOn
@@ -103,17 +107,16 @@ fn retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
     let Some(before) = run.walks_by.as_ref().filter(|_| is_compared) else { return Ok(None) };
     let types =
         |columns: &[WalkedColumn]| -> Vec<_> { columns.iter().map(|column| column.type_name.clone()).collect() };
-    let (before, now) = (types(before), types(&plan.walks_by()));
+    let (before, now) = (types(before), types(&plan.walk().walks_by()));
     if before == now {
         return Ok(None);
     }
     let (before, now) = (before.join(", "), now.join(", "));
     if run.started_at.is_some() {
-        let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
         return Err(BatchError::fatal(format!(
             "the run walks by {}, whose type was {before} when it began and is {now} now: it cannot go on between keys of \
              the two. Run the pipeline again: it begins at the first row",
-            names.join(" and "),
+            plan.walk().names().join(" and "),
         )));
     }
     tracing::warn!(

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, Position, transform::Transform},
+    domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
+    sql,
     store::{
         dead_letters::{self, Origin},
         runs::{self, BatchCall, BatchOutcome, NextPage},
@@ -18,30 +19,17 @@ use vitrina_shared::{
 
 use super::{
     ahead::{Ahead, Pages},
-    reader::{self, Handling, PageQuery, Remains},
-    streaming::PageEnd,
+    reader::{self, Handling, Remains},
 };
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
+    plan::Stream,
     sink::{ExternalSink, InsideSink, PageWrite, Rejected, Sink, Writing, external::PageWritten},
+    source::{PageEnd, PageQuery},
+    step::StepContext,
 };
-
-/// How a run's rows are streamed.
-#[derive(Debug)]
-pub struct Stream {
-    /// The statement that reads a page.
-    pub read: String,
-    /// How large a row may be. Of a larger one the server sends the key and the size.
-    pub max_row_bytes: u32,
-    /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// The key columns of the target.
-    pub key: Vec<String>,
-    /// How many rows of the run may be put aside; none where the first one ends it.
-    pub rejects_allowed: Option<u32>,
-}
 
 /// What a streamed batch did.
 #[derive(Debug)]
@@ -69,7 +57,8 @@ pub(super) async fn execute(
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
-    let batch = Batch { stream, call, page, allowed, origin };
+    let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
+    let batch = Batch { stream, call, page, allowed, origin, context };
     match writing {
         Writing::Inside(sink) => batch.write_inside(env, connection, sink, &waiting).await,
         Writing::Before(sink) => {
@@ -91,6 +80,7 @@ struct Batch<'a> {
     page: NextPage,
     allowed: Option<u64>,
     origin: Origin<'a>,
+    context: StepContext,
 }
 
 impl Batch<'_> {
@@ -103,22 +93,17 @@ impl Batch<'_> {
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
-        let mut reading = env.sessions(&env.reading, self.call.run.0).acquire().await?;
-        reading.may_not_end();
-        let mut snapshot = reading.begin_named("begin read only").await?;
-        let query = self.query(self.page.after.clone());
+        let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
-            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
-            let rows = rows.inspect(|_| waiting.heard());
+            let page = page.inspect(|_| waiting.heard());
+            let rows = reader::rows(page, self.handling(waiting), &mut remains);
             sink.stage(&mut tx, rows.boxed()).await?
         };
-        snapshot.rollback().await?;
-        reading.has_ended();
         let end = remains.whole()?;
         let left = self.allowed.map(|allowed| allowed.saturating_sub(remains.rejected.len() as u64));
         let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
-        let outcome = self.commit(&mut tx, &end.statement(&write)).await?;
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
@@ -136,10 +121,11 @@ impl Batch<'_> {
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
-            reading: env.sessions(&env.reading, self.call.run.0),
+            work: env.in_hand.handle(self.call.run.0),
+            reading: self.stream.reading.clone(),
             sink: sink.clone(),
-            transforms: self.stream.transforms.clone(),
-            max_row_bytes: self.stream.max_row_bytes,
+            steps: self.stream.steps.clone(),
+            context: self.context.clone(),
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -158,14 +144,14 @@ impl Batch<'_> {
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
-        let outcome = self.commit(&mut tx, &end.statement(&write)).await?;
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the sink refused rows of one page, each within the bound.
+    /// Steps and the sink refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -177,24 +163,22 @@ impl Batch<'_> {
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {
-        PageQuery {
-            statement: self.stream.read.clone(),
-            page_size: self.call.page_size,
-            by_time: self.call.by_time,
-            after,
-            upper: self.page.upper.clone(),
-        }
+        PageQuery { after, upper: self.page.upper.clone() }
     }
 
-    /// The page after this one, where this worker goes on with it at once.
+    /// The page after this one, where this worker goes on with it at once and it may be read ahead. One that is not used is
+    /// read again, and its steps executed again.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        let goes_on = self.call.next_job.is_none() && end.more == Some(true);
+        (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    fn handling(&self) -> Handling<'_> {
+    fn handling<'a>(&'a self, waiting: &'a Waiting) -> Handling<'a> {
         Handling {
-            transforms: &self.stream.transforms,
-            max_row_bytes: self.stream.max_row_bytes,
+            steps: &self.stream.steps,
+            context: &self.context,
+            waiting: Some(waiting),
+            max_row_bytes: self.stream.reading.walk().max_row_bytes,
             rejects_allowed: self.allowed,
         }
     }
@@ -213,4 +197,12 @@ impl Batch<'_> {
         let errors: Vec<_> = rejected.iter().map(|row| row.error.clone()).collect();
         Ok(dead_letters::keep(tx, self.origin, &rows, &errors).await?)
     }
+}
+
+/// The statement of a page that was read before, of which `write` writes and counts the rows. It returns what that of a
+/// pushed-down page does.
+fn statement_of(end: &PageEnd, PageWrite { with, count }: &PageWrite) -> String {
+    let last = end.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
+    let more = end.more.map_or("null".to_owned(), |more| more.to_string());
+    format!("{with}select {}::bigint, ({count})::bigint, {last}::text[], {more}::boolean", end.rows_read)
 }

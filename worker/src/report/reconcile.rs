@@ -29,7 +29,8 @@ pub async fn make(
     repair: Repair,
 ) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let (subject, sink) = subject::look(env, report.pipeline_id).await?;
+    let (subject, sink) = subject::look(env, job, report).await?;
+    refuse_steps(&subject, depth, repair)?;
     let repairs = repair != Repair::Nothing;
     let sessions = env.sessions(&env.reports, report.id.0);
     let mut session = sessions.acquire().await?;
@@ -56,6 +57,16 @@ pub async fn make(
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
     }
     tx.commit().await.map_err(at_commit)
+}
+
+/// Keys are compared as the query returns them, and rows as the plan's steps make them.
+fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), BatchError> {
+    if let Some(step) = subject.steps.dropping() {
+        return Err(BatchError::fatal(format!(
+            "`{step}` drops rows of the query, and only a run knows which: run the pipeline instead, which leaves exactly the others"
+        )));
+    }
+    if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
 }
 
 /// A repair on its way.

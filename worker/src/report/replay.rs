@@ -14,7 +14,6 @@ use vitrina_shared::{
     domain::{
         Report,
         report::{MAX_REPLAYED, Replay, ReplayOutcome, ReplayedLetter},
-        transform,
     },
     reports::{self, HeldReport},
     store::{
@@ -26,16 +25,18 @@ use vitrina_shared::{
 
 use super::{encode, subject};
 use crate::{
-    batch::transformed,
     environment::Environment,
     error::BatchError,
-    sink::{Fate, Row, Sink, Subject, refuse_unfinished, too_long},
+    sink::{Fate, Row, Sink, Subject, refuse_unfinished},
+    source::too_long,
+    step::Fate as StepFate,
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let (subject, sink) = subject::look(env, report.pipeline_id).await?;
+    let (subject, sink) = subject::look(env, job, report).await?;
+    subject.refuse_impure("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
@@ -99,26 +100,27 @@ impl Replaying<'_> {
         Ok(replay)
     }
 
-    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate.
+    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate, nor has one
+    /// that a step drops.
     async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Fate>, BatchError> {
-        let transforms = transform::configured(&self.subject.draft().tasks);
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
         let mut fates = BTreeMap::new();
+        let (short, long): (Vec<_>, Vec<_>) =
+            self.current(tx, letters).await?.into_iter().partition(|row| row.read.is_some());
+        fates.extend(long.iter().map(|row| (row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)))));
+        let docs = short.iter().filter_map(|row| row.read.clone()).collect();
         let (mut ids, mut rows, mut read) = (Vec::new(), Vec::new(), BTreeMap::new());
-        for Current { letter, key, read: whole, bytes } in self.current(tx, letters).await? {
-            let Some(whole) = whole else {
-                fates.insert(letter, Err(too_long(bytes, self.env.max_row_bytes)));
-                continue;
-            };
-            match transformed(&whole, &transforms) {
-                Ok(changed) => {
-                    ids.push(letter);
-                    rows.push(Row { key, doc: changed.unwrap_or_else(|| whole.clone()) });
+        for (row, fate) in short.into_iter().zip(self.subject.take_through_steps(docs).await?) {
+            read.extend(row.read.map(|whole| (row.letter, whole)));
+            match fate {
+                StepFate::Passed(doc) => {
+                    ids.push(row.letter);
+                    rows.push(Row { key: row.key, doc });
                 }
-                Err(refusal) => drop(fates.insert(letter, Err(refusal))),
+                StepFate::Rejected { reason, .. } => drop(fates.insert(row.letter, Err(reason))),
+                StepFate::Dropped => {}
             }
-            read.insert(letter, whole);
         }
         fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));
         for letter in letters {

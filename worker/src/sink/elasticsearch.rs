@@ -63,7 +63,7 @@ impl SinkKind for Indexes {
             target: entry.target.clone(),
             columns: opening.reader.arriving.clone(),
             rebuilds: opening.mode == Mode::Full,
-            repeats_keys: !opening.reader.query.placeholders().is_empty(),
+            repeats_keys: opening.reader.pages_itself(),
             limit: RemovalLimit::of(opening.inputs),
             server: OnceCell::new(),
             route: OnceCell::new(),

@@ -17,10 +17,9 @@ use vitrina_shared::{
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, RowForm, Sink, Subject,
-    Writing,
+    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, Sink, Subject, Writing,
 };
-use crate::session::Session;
+use crate::{session::Session, source::RowForm};
 
 /// A sink outside of the home database.
 pub trait ExternalSink: fmt::Debug + Send + Sync {

@@ -23,9 +23,9 @@ use vitrina_shared::{
 
 use super::{
     Answer, BatchError, Compared, Comparing, Completed, Fate, InsideSink, Items, Opening, PageWrite, Prepared,
-    RemovalLimit, Row, RowForm, Sink, SinkKind, Subject, Writing,
+    RemovalLimit, Row, RunOpening, Sink, SinkKind, Subject, Writing,
 };
-use crate::session::Session;
+use crate::{session::Session, source::RowForm};
 use completion::Completion;
 use merge::Merge;
 
@@ -77,10 +77,11 @@ impl PostgresSink {
     fn open(opening: &Opening<'_>) -> Result<Self, BatchError> {
         let (mart, inputs) = (Mart::of(opening)?, opening.inputs);
         let full = opening.run.filter(|_| opening.mode == Mode::Full);
-        let swaps = |begun: Option<FullStrategy>| begun.unwrap_or_else(|| mart.strategy(inputs)) == FullStrategy::Swap;
+        let swaps =
+            |run: &RunOpening| run.begun.unwrap_or_else(|| mart.strategy(inputs, run.can_sweep)) == FullStrategy::Swap;
         // A query that pages by itself does not walk by the mart's key.
-        let walks_by_key = opening.reader.query.placeholders().is_empty();
-        let gathered_in = full.filter(|run| walks_by_key && swaps(run.begun)).map(|run| swap_table(run.id));
+        let walks_by_key = !opening.reader.pages_itself();
+        let gathered_in = full.filter(|run| walks_by_key && swaps(run)).map(|run| swap_table(run.id));
         let completion = full.map(|_| match &gathered_in {
             Some(table) => mart.swap(table),
             None => mart.sweep(inputs.mode),
@@ -92,6 +93,11 @@ impl PostgresSink {
     /// Whether rows are gathered beside the mart, which changes all at once.
     pub fn gathers(&self) -> bool {
         self.gathered_in.is_some()
+    }
+
+    /// Whether a page must not have a key twice: a value of two rows is none. Rows that are gathered have a unique index.
+    pub fn refuses_repeated_keys(&self) -> bool {
+        !self.gathers() && !self.mart.changing().is_empty()
     }
 
     /// Writes what a select returns, or gathers it.

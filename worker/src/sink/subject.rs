@@ -1,16 +1,18 @@
 //! What a report is about: a pipeline as it is configured now, checked like a new one.
 
 use vitrina_shared::{
-    domain::{Mode, Pipeline, PipelineDraft, SourceColumn, transform},
+    domain::{Mode, Pipeline, PipelineDraft, SourceColumn},
     guard::ParameterTypes,
     sql::quote,
     validation::Reader,
 };
 
-use super::RowForm;
 use crate::{
-    confined,
     elasticsearch::{DIGEST, MAX_ID_BYTES},
+    error::BatchError,
+    session::LONGEST_STATEMENT,
+    source::{RowForm, home},
+    step::{Fate, Sequence, StepContext},
 };
 
 /// A pipeline with its reader and the key of its target.
@@ -24,6 +26,10 @@ pub struct Subject {
     pub key: Vec<String>,
     /// How its sink wants rows.
     pub form: RowForm,
+    /// What changes rows on their way.
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    pub context: StepContext,
 }
 
 impl Subject {
@@ -54,13 +60,26 @@ impl Subject {
 
     /// Whether a column arrives at the target as the query returns it.
     pub fn is_untouched(&self, column: &str) -> bool {
-        let transforms = transform::configured(&self.draft().tasks);
-        !transforms.iter().any(|transform| transform.touches().contains(&column))
+        !self.steps.touches(column)
+    }
+
+    /// Refuses a report that executes steps where one of them is not pure. `what` begins the sentence.
+    pub fn refuse_impure(&self, what: &str) -> Result<(), BatchError> {
+        let refusal = |step| {
+            format!("{what} executes the plan's steps once more, and `{step}` is not pure: run the pipeline instead")
+        };
+        self.steps.impure().map_or(Ok(()), |step| Err(BatchError::fatal(refusal(step))))
+    }
+
+    /// What becomes of rows, each a JSON object as the query returns it.
+    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<Fate>, BatchError> {
+        let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
+        Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
     }
 
     /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
-        !self.reader.query.placeholders().is_empty()
+        self.reader.pages_itself()
     }
 
     /// The key of a row of `source`, as texts.
@@ -89,7 +108,12 @@ impl Subject {
     fn texts_of_key(&self) -> Vec<String> {
         let text = |name: &String| {
             let value = format!("source.{}", quote(name));
-            self.form.key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
+            match self.form {
+                RowForm::Document => {
+                    home::key_text(&value, self.reader.columns.iter().find(|column| &column.name == name))
+                }
+                RowForm::ReadBack => format!("{value}::text"),
+            }
         };
         self.key.iter().map(text).collect()
     }
@@ -116,8 +140,8 @@ impl Subject {
     /// What the query returns, as a relation of a statement that compares or writes.
     pub fn read(&self) -> String {
         let columns = &self.reader.columns;
-        let named = format!("select {} from ({}\n) as source", confined::names(columns), self.query());
-        confined::read(&named, columns, true)
+        let named = format!("select {} from ({}\n) as source", home::names(columns), self.query());
+        home::read(&named, columns, true)
     }
 
     /// The query, with `$1` to `$4` for its placeholders. It is for `etl_page.read` alone.

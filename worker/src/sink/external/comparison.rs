@@ -12,10 +12,7 @@ mod sides;
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{
-        report::{Depth, Difference, Reconciliation, Verdict},
-        transform::{self, Transform},
-    },
+    domain::report::{Depth, Difference, Reconciliation, Verdict},
     store::{self, compared::Totals},
 };
 
@@ -41,7 +38,8 @@ struct Comparison<'a> {
     is_there: bool,
     /// The fields that are compared: those of the documents as they are written now.
     fields: Vec<String>,
-    transforms: Vec<Box<dyn Transform>>,
+    /// Whether documents are made, and not only ids.
+    makes_documents: bool,
 }
 
 /// Compares a pipeline with its external sink.
@@ -51,8 +49,8 @@ pub async fn compare<'a>(
     session: &'a mut Session,
 ) -> Result<Compared<'a>, BatchError> {
     let is_there = sink.is_there().await?;
-    let transforms = transform::configured(&of.subject.draft().tasks);
-    let comparison = Comparison { sink, of, is_there, fields: of.subject.fields(), transforms };
+    let makes_documents = of.depth == Depth::Rows || of.repairs;
+    let comparison = Comparison { sink, of, is_there, fields: of.subject.fields(), makes_documents };
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
     let result = match of.depth {

@@ -46,9 +46,10 @@ impl Mart {
     }
 
     /// How a full run begins. Where something besides the key is unique it gathers its rows and replaces the mart's at once: a
-    /// page that gives such a value to another row would be refused while the old row is still there.
-    pub fn strategy(&self, inputs: &PipelineDraft) -> FullStrategy {
-        let swaps = !self.unique.is_empty() && inputs.options.rejects_allowed().is_none();
+    /// page that gives such a value to another row would be refused while the old row is still there. Likewise where a sweep
+    /// could not tell which rows are gone.
+    pub fn strategy(&self, inputs: &PipelineDraft, can_sweep: bool) -> FullStrategy {
+        let swaps = (!self.unique.is_empty() || !can_sweep) && inputs.options.rejects_allowed().is_none();
         inputs.options.full_strategy.unwrap_or(if swaps { FullStrategy::Swap } else { FullStrategy::Merge })
     }
 
@@ -106,18 +107,14 @@ impl Mart {
             // Compared by their bytes: no key has a collation that takes different texts for equal.
             let by_bytes = self.read_and_own(name).is_some_and(|(column, own)| has_own_collation(column, own));
             let collate = if by_bytes { " collate \"C\"" } else { "" };
-            format!("{}{collate} = target.{}", self.stored_key(relation, name), quote(name))
+            format!("{relation}.{0}{1}{collate} = target.{0}", quote(name), self.key_cast(name))
         };
         self.key.iter().map(same).collect::<Vec<_>>().join(" and ")
     }
 
-    /// A column of the key, of a row of the source, as the mart has it.
-    pub fn stored_key(&self, relation: &str, name: &str) -> String {
-        let value = format!("{relation}.{}", quote(name));
-        match self.read_and_own(name) {
-            Some((column, own)) => as_stored(&value, column, own),
-            None => value,
-        }
+    /// The cast that makes the mart's value of the source's, of a column of the key; empty where the two are the same.
+    pub fn key_cast(&self, name: &str) -> String {
+        self.read_and_own(name).map(|(column, own)| as_stored("", column, own)).unwrap_or_default()
     }
 
     /// A column as the query returns it, and as the mart has it.

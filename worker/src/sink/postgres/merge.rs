@@ -7,8 +7,8 @@ use vitrina_shared::{
 
 use super::mart::{Mart, gather};
 use crate::{
-    confined::document,
-    sink::{PageWrite, row_form::as_text},
+    sink::PageWrite,
+    source::home::{as_text, document},
 };
 
 /// How rows that were put down in `pg_temp.vitrina_page` are written.
@@ -52,7 +52,7 @@ impl Merge {
     }
 }
 
-/// Selects the values of a row of [`RowForm::ReadBack`](crate::sink::RowForm), `doc` of `from`, as the columns that the mart writes.
+/// Selects the values of a row of [`RowForm::ReadBack`](crate::source::RowForm), `doc` of `from`, as the columns that the mart writes.
 /// Fails where a type is another one than was judged.
 pub fn arrived<'a>(mart: &'a Mart, from: &str, doc: &str) -> String {
     let columns: Vec<&'a SourceColumn> = mart.written().into_iter().map(|(column, _)| column).collect();

@@ -9,11 +9,12 @@ use vitrina_shared::{
     store::compared,
 };
 
-use super::{Comparison, SAMPLE, Scope, counts::parameters};
+use super::{Comparison, SAMPLE, Scope, counts::parameters, sides::document};
 use crate::{
     elasticsearch::{Fields, same_value},
     error::BatchError,
-    sink::bounded_row,
+    source::home::bounded_row,
+    step::Fate,
 };
 
 /// Rows that are looked at together.
@@ -31,7 +32,7 @@ pub struct Candidate {
     pub key: Vec<Option<String>>,
     /// Whether it should be in the index by now; none where the source has no such row.
     pub settled: Option<bool>,
-    /// None where it is too long for a worker.
+    /// As the query returns it; none where it is too long for a worker.
     pub doc: Option<String>,
 }
 
@@ -39,6 +40,8 @@ pub struct Candidate {
 #[derive(Debug)]
 pub struct Looked {
     pub candidate: Candidate,
+    /// What the plan's steps make of it.
+    pub fate: Option<Fate>,
     pub kind: DifferenceKind,
     /// The document that is there.
     pub stored: Option<String>,
@@ -114,25 +117,25 @@ impl Comparison<'_> {
     }
 
     /// Which of them differ still.
-    pub async fn examine(&self, candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
+    pub async fn examine(&self, mut candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
         let ids: Vec<&str> =
             candidates.iter().map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect();
         let mut found = self.sink.fetch(&ids).await?;
-        let looked = candidates.into_iter().filter_map(|candidate| {
+        let fates = self.fates(candidates.iter_mut().map(|candidate| candidate.doc.take()).collect()).await?;
+        let looked = candidates.into_iter().zip(fates).filter_map(|(candidate, fate)| {
             let stored = found.remove(&candidate.id);
-            let kind = self.kind(&candidate, stored.as_deref())?;
-            Some(Looked { candidate, kind, stored })
+            let kind = self.kind(candidate.settled, document(fate.as_ref()), stored.as_deref())?;
+            Some(Looked { candidate, fate, kind, stored })
         });
         Ok(looked.collect())
     }
 
-    fn kind(&self, candidate: &Candidate, stored: Option<&str>) -> Option<DifferenceKind> {
-        match (candidate.settled, &candidate.doc, stored) {
+    fn kind(&self, settled: Option<bool>, doc: Option<&str>, stored: Option<&str>) -> Option<DifferenceKind> {
+        match (settled, doc, stored) {
             (None, _, Some(_)) => Some(DifferenceKind::Extra),
             (Some(true), _, None) => Some(DifferenceKind::Missing),
             (Some(true), Some(doc), Some(stored)) if self.of.depth == Depth::Rows => {
-                let same = self.hash(&self.written(doc).unwrap_or_else(|| doc.clone())) == self.hash(stored);
-                (!same).then_some(DifferenceKind::Different)
+                (self.hash(doc) != self.hash(stored)).then_some(DifferenceKind::Different)
             }
             (Some(true), None, Some(_)) if self.of.depth == Depth::Rows => Some(DifferenceKind::Different),
             (None | Some(_), _, _) => None,
@@ -153,12 +156,11 @@ impl Comparison<'_> {
 
     /// The fields that differ, with both values.
     fn values(&self, looked: &Looked) -> BTreeMap<String, BothValues> {
-        let Looked { candidate: Candidate { doc: Some(doc), .. }, stored: Some(stored), .. } = looked else {
+        let (Some(written), Some(stored)) = (document(looked.fate.as_ref()), &looked.stored) else {
             return BTreeMap::new();
         };
-        let written = self.written(doc).unwrap_or_else(|| doc.clone());
         let (Ok(source), Ok(target)) =
-            (serde_json::from_str::<Fields<'_>>(&written), serde_json::from_str::<Fields<'_>>(stored))
+            (serde_json::from_str::<Fields<'_>>(written), serde_json::from_str::<Fields<'_>>(stored))
         else {
             return BTreeMap::new();
         };

@@ -12,12 +12,12 @@ use vitrina_shared::{
 
 use super::{Comparison, look::Looked};
 use crate::{
-    batch::transformed,
     error::BatchError,
     sink::{
         Answer, Differing, RemovalLimit,
         external::{Mending, Record, emptied},
     },
+    step::Fate,
 };
 
 /// Rows that are looked at and written together.
@@ -73,21 +73,20 @@ impl Comparison<'_> {
         Ok(Repaired { written: written.changes.cast_signed(), removed: removed.changes.cast_signed() })
     }
 
-    /// The document to be written; none where a transform refuses the row. It is the source's row of now, so it takes the
+    /// The document to be written; none where a step refuses the row. It is the source's row of now, so it takes the
     /// place of what is there.
     fn record(&self, looked: Looked) -> Option<Record> {
-        let Some(body) = looked.candidate.doc else {
-            let max_row_bytes = self.of.max_row_bytes;
-            tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
-            return None;
-        };
-        let body = match transformed(&body, &self.transforms) {
-            Ok(changed) => changed.unwrap_or(body),
-            Err(error) => {
-                tracing::warn!(error, "a transform refuses a row, which still differs");
-                return None;
+        match looked.fate {
+            Some(Fate::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
+            Some(Fate::Rejected { reason, .. }) => {
+                tracing::warn!(error = reason, "a step refuses a row, which still differs");
             }
-        };
-        Some(Record { id: looked.candidate.id, doc: body })
+            Some(Fate::Dropped) => {}
+            None => {
+                let max_row_bytes = self.of.max_row_bytes;
+                tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
+            }
+        }
+        None
     }
 }

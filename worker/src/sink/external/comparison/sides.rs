@@ -1,6 +1,5 @@
 //! Both sides, put down by id: what the source has, and what the index has.
 
-use futures_util::TryStreamExt;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Mode, report::Depth},
@@ -9,10 +8,10 @@ use vitrina_shared::{
 
 use super::{Comparison, SNAPSHOT, Scope, counts::parameters};
 use crate::{
-    batch::transformed,
     elasticsearch::{self, fingerprint},
     error::BatchError,
-    sink::bounded_row,
+    source::home::{bounded_row, fill_block},
+    step::Fate,
 };
 
 /// A row of the source: its key, whether it should be in the index by now, and the row unless it is too long: then it
@@ -52,11 +51,19 @@ impl Comparison<'_> {
             .bind(self.all_rows(&scope, newest_only))
             .bind(parameters(&scope))
             .fetch(&mut *snapshot);
-        while let Some((key, settled, doc)) = rows.try_next().await? {
-            let id = elasticsearch::id_of_row(&key);
-            let hash = doc.map_or(0, |doc| self.hash(&self.written(&doc).unwrap_or(doc)));
-            down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
-            down.send().await?;
+        loop {
+            let bytes = |(_, _, doc): &SourceRow| size_of::<SourceRow>() + doc.as_ref().map_or(0, String::len);
+            let (mut block, more) = fill_block(&mut rows, bytes).await?;
+            let fates = self.fates(block.iter_mut().map(|(_, _, doc)| doc.take()).collect()).await?;
+            for ((key, settled, _), fate) in block.into_iter().zip(fates) {
+                let id = elasticsearch::id_of_row(&key);
+                let hash = document(fate.as_ref()).map_or(0, |document| self.hash(document));
+                down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
+                down.send().await?;
+            }
+            if !more {
+                break;
+            }
         }
         drop(rows);
         down.finish().await?;
@@ -114,13 +121,29 @@ impl Comparison<'_> {
         if only == id { None } else { serde_json::to_string(key).ok() }
     }
 
-    /// The document of a row; none where a transform refuses it.
-    pub fn written(&self, doc: &str) -> Option<String> {
-        transformed(doc, &self.transforms).ok().map(|changed| changed.unwrap_or_else(|| doc.to_owned()))
+    /// What the plan's steps make of rows; nothing of those that are not there or too long. They are not executed where nobody
+    /// wants to know.
+    pub async fn fates(&self, docs: Vec<Option<String>>) -> Result<Vec<Option<Fate>>, BatchError> {
+        let there: Vec<bool> = docs.iter().map(Option::is_some).collect();
+        let docs: Vec<String> = docs.into_iter().flatten().collect();
+        let mut fates = match self.makes_documents {
+            true => self.of.subject.take_through_steps(docs).await?,
+            false => docs.into_iter().map(Fate::Passed).collect(),
+        }
+        .into_iter();
+        Ok(there.into_iter().map(|there| there.then(|| fates.next()).flatten()).collect())
     }
 
     /// What is the same for documents with the same values.
     pub fn hash(&self, document: &str) -> i64 {
         fingerprint(document, &self.fields)
+    }
+}
+
+/// The document that a row is compared as: one that a step refuses, as the query returns it.
+pub fn document(fate: Option<&Fate>) -> Option<&str> {
+    match fate? {
+        Fate::Passed(doc) | Fate::Rejected { doc, .. } => Some(doc),
+        Fate::Dropped => None,
     }
 }

@@ -1,9 +1,10 @@
-//! From where to where a run reads, decided once when it begins.
+//! From where to where a run reads.
 
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
+use tokio::sync::{Mutex, OnceCell};
 use vitrina_shared::{
     domain::{
         Checkpoint, Position, RunId,
@@ -12,16 +13,17 @@ use vitrina_shared::{
     },
     store::{
         backends,
-        horizon::{self, Due, Horizon, Reread},
+        horizon::{self, Due, Horizon, Reread, Writers},
         pages,
         runs::{Debts, OpenRun, Start},
     },
 };
 
-use super::plan::{Bound, Leaves, Plan, Settling};
+use super::{HomeReading, PageSql};
 use crate::{
     clock::{self, DatabaseClock},
     error::BatchError,
+    source::{Bound, Walk},
 };
 
 /// How long a worker waits for writers before it gives the job back.
@@ -30,26 +32,37 @@ const WAIT_FOR_WRITERS: Duration = Duration::from_secs(2);
 /// The server's timestamps have no less.
 const MICROSECOND: TimeDelta = TimeDelta::microseconds(1);
 
+/// Keys of [`Bound::Writers`] that are settled once some transactions have ended. They are looked up once: a run that waits anew
+/// for all that are writing would never begin.
+#[derive(Debug, Default)]
+pub struct Settling(OnceCell<(Option<String>, Mutex<Writers>)>);
+
 /// Decides from where to where a run reads.
-pub(super) async fn find(
-    connection: &mut PgConnection,
-    clock: &DatabaseClock,
-    run: &OpenRun,
-    plan: &Plan,
-) -> Result<Start, BatchError> {
-    refuse_unreachable_rows(connection, run.id, plan).await?;
-    let mut start = match plan.settles_by() {
+pub async fn find(reading: &HomeReading, connection: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
+    let walk = &reading.walk;
+    refuse_unreachable_rows(connection, run.id, walk).await?;
+    let mut start = match walk.settles_by {
         Bound::None => Start::default(),
-        Bound::Clock | Bound::Day => by_clock(connection, clock, run, plan).await?,
-        Bound::Writers => by_writers(connection, run, plan).await?,
+        Bound::Clock | Bound::Day => by_clock(connection, &reading.clock, run, walk).await?,
+        Bound::Writers => by_writers(reading, connection, run).await?,
     };
-    if let Some(leaves) = &plan.leaves {
-        from_the_beginning(connection, run.id, leaves, &mut start).await?;
+    if walk.starts_over {
+        from_the_beginning(connection, run.id, walk, &mut start).await?;
     }
-    if plan.nulls_first {
+    if walk.nulls_first() {
         start.after = nulls_again(run, start.after);
     }
     Ok(start)
+}
+
+/// The greatest key now.
+pub async fn greatest_key(
+    reading: &HomeReading,
+    connection: &mut PgConnection,
+    run: RunId,
+) -> Result<Option<String>, BatchError> {
+    let found = read_first(connection, run, &PageSql::incremental(&reading.walk).greatest_key()).await?;
+    Ok(found.and_then(|found| found.0.into_iter().next().flatten()))
 }
 
 /// A full run of an incremental pipeline reads everything, and notes before its first page up to where everything is settled.
@@ -57,14 +70,15 @@ pub(super) async fn find(
 async fn from_the_beginning(
     connection: &mut PgConnection,
     run: RunId,
-    leaves: &Leaves,
+    walk: &Walk,
     start: &mut Start,
 ) -> Result<(), BatchError> {
     start.after = None;
     (start.debts.settled, start.debts.rewind) = (Default::default(), None);
-    let (Some(query), Some(upper)) = (&leaves.last_settled, &start.upper) else { return Ok(()) };
+    let Some(upper) = start.upper.as_ref().filter(|_| walk.leaves_settled()) else { return Ok(()) };
+    let query = PageSql::incremental(walk).last_settled();
     let mut tx = backends::begin(connection, run.0, "begin read only").await?;
-    let found = pages::read_below(&mut tx, query, upper, leaves.bound == Bound::Clock).await?;
+    let found = pages::read_below(&mut tx, &query, upper, walk.settles_by == Bound::Clock).await?;
     tx.rollback().await?;
     let mut values = found.map(|found| found.0.into_iter()).into_iter().flatten();
     start.leaves = values.next().flatten().map(|key| Checkpoint { key, id: values.next().flatten() });
@@ -78,15 +92,14 @@ fn nulls_again(run: &OpenRun, after: Option<Position>) -> Option<Position> {
 }
 
 /// A row whose key is NULL would be in no page: better no mart than one that silently lacks rows.
-async fn refuse_unreachable_rows(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<(), BatchError> {
-    let Some(query) = &plan.unreachable else { return Ok(()) };
-    if read_first(connection, run, query).await?.is_none() {
+async fn refuse_unreachable_rows(connection: &mut PgConnection, run: RunId, walk: &Walk) -> Result<(), BatchError> {
+    let Some(query) = PageSql::of(walk).unreachable() else { return Ok(()) };
+    if read_first(connection, run, &query).await?.is_none() {
         return Ok(());
     }
-    let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
     Err(BatchError::fatal(format!(
         "the query returns rows whose {} is NULL, which no page would reach: leave them out, or set options.null_keys to `first`",
-        names.join(" or "),
+        walk.names().join(" or "),
     )))
 }
 
@@ -95,37 +108,37 @@ async fn by_clock(
     connection: &mut PgConnection,
     clock: &DatabaseClock,
     run: &OpenRun,
-    plan: &Plan,
+    walk: &Walk,
 ) -> Result<Start, BatchError> {
-    let key_type = plan.key_type;
+    let (key_type, hidden_cut) = (walk.key_type(), walk.hidden_cut());
     let mut horizon = read_horizon(connection, clock, run.id).await?;
     let unseen = std::mem::take(&mut horizon.unseen);
     let unseen = wait_for_unseen(connection, unseen, &horizon.server).await?;
     let step = clock::went_back(&horizon).inspect(|from| clock::report_step(*from, 1));
     let again = horizon.due_from.into_iter().chain(step).min();
     let is_past = |key: &str, since| clock_key::is_past(key, key_type, since);
-    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type, plan.hidden_cut);
+    let allowing = |since, key: &str| clock_key::allowing_for_grain(since, key, key_type, hidden_cut);
     let rewind = again.zip(horizon.checkpoint.as_deref()).map(|(since, key)| (allowing(since, key), key));
     let rewind = rewind.filter(|(since, key)| is_past(key, *since)).map(|(since, _)| since);
     let after = run.checkpoint_from.as_ref().and_then(|checkpoint| {
         let key = checkpoint.key.as_str();
-        let lookback = Some(TimeDelta::seconds(plan.lookback_seconds.into())).filter(|seconds| !seconds.is_zero());
+        let lookback = Some(TimeDelta::seconds(walk.lookback_seconds.into())).filter(|seconds| !seconds.is_zero());
         let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
         // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
         let is_current = horizon.checkpoint.as_deref() == Some(key);
         let unsettled =
-            is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last, plan.hidden_cut)).flatten();
+            is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last, hidden_cut)).flatten();
         let again = again.map(|since| allowing(since, key));
         [lookback, unsettled, again].into_iter().flatten().min().filter(|since| is_past(key, *since))
     });
     Ok(Start {
         upper: Some(clock_key::bound(horizon.upper, key_type)),
-        after: after.map(|since| Position::after(&before(since, plan.settles_by()))),
+        after: after.map(|since| Position::after(&before(since, walk.settles_by))),
         horizon: Some(horizon.upper),
         server: Some(horizon.server),
         debts: Debts {
             settled: horizon.due,
-            rewind: rewind.map(|since| before(since, plan.settles_by())),
+            rewind: rewind.map(|since| before(since, walk.settles_by)),
             incurred: horizon.passed.into_iter().chain(unseen).collect(),
         },
         ..Start::default()
@@ -175,39 +188,34 @@ async fn ended(connection: &mut PgConnection, transactions: &[String], server: &
     Ok(true)
 }
 
-/// Every key that was given out until now is settled once those who are writing now have ended.
-async fn by_writers(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
-    let Settling { greatest, writers } =
-        plan.settling.get_or_try_init(|| look_up_writers(connection, run.id, plan)).await?;
+/// Every key that was given out until now is settled once the transactions that are writing now have ended.
+async fn by_writers(reading: &HomeReading, connection: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
+    let relations: Vec<_> = reading.walk.reader.relations.iter().cloned().collect();
+    let look_up = async || {
+        // The greatest key first: a transaction that was given a smaller one was writing then, or is writing now.
+        let greatest = greatest_key(reading, connection, run.id).await?;
+        Ok::<_, BatchError>((greatest, horizon::writers(connection, &relations).await?.into()))
+    };
+    let (greatest, writers) = reading.settling.0.get_or_try_init(look_up).await?;
     let mut writers = writers.lock().await;
     while let Some(server) = &writers.server {
         if !ended(connection, &writers.transactions, server).await? {
             return Err(BatchError::NotYet("a transaction is writing to the source"));
         }
         // A prepared transaction outlives a crash, and is called otherwise then. No other one is waited for: a run that
-        // waits for whoever writes meanwhile would never begin.
-        let recovered = horizon::writers(connection, &plan.relations).await?.recovered(&writers);
+        // waits for all that write meanwhile would never begin.
+        let recovered = horizon::writers(connection, &relations).await?.recovered(&writers);
         if recovered.transactions.is_empty() {
             break;
         }
         *writers = recovered;
     }
     let settled = run.owed_step.iter().map(|noted| Due { transaction: String::new(), noted: noted.clone() });
-    let from = run.checkpoint_from.as_ref().filter(|_| plan.ties_again);
+    let from = run.checkpoint_from.as_ref().filter(|_| reading.walk.ties_again);
     let after = from.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
     // No step of the clock matters to keys that do not come from it.
     let debts = Debts { settled: settled.collect(), ..Debts::default() };
     Ok(Start { upper: greatest.clone(), after, debts, ..Start::default() })
-}
-
-/// The greatest key first: whoever was given a smaller one was writing then, or is writing now.
-async fn look_up_writers(connection: &mut PgConnection, run: RunId, plan: &Plan) -> Result<Settling, BatchError> {
-    let last = match &plan.greatest_key {
-        Some(query) => read_first(connection, run, query).await?,
-        None => None,
-    };
-    let writers = horizon::writers(connection, &plan.relations).await?.into();
-    Ok(Settling { greatest: last.and_then(|last| last.0.into_iter().next().flatten()), writers })
 }
 
 /// The list in the first row of a query, read in a transaction that a cancellation of the run finds.
