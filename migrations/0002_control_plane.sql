@@ -119,7 +119,8 @@ create table etl.etl_runs (
     constraint etl_runs_mode_check check (mode in ('full', 'incremental')),
     constraint etl_runs_status_check
         check (status in ('QUEUED', 'RUNNING', 'PAUSED', 'SUCCESS', 'FAILED', 'CANCELLED')),
-    constraint etl_runs_trigger_check check (trigger in ('API', 'AGAIN', 'RECOVERY')),
+    constraint etl_runs_trigger_check
+        check (trigger in ('API', 'AGAIN', 'RECOVERY', 'SCHEDULE', 'CHANGE', 'CHAIN', 'BACKFILL', 'SQL')),
     constraint etl_runs_error_class_check
         check (error_class in ('Transient', 'RateLimited', 'Quota', 'Fatal', 'Row')),
     constraint etl_runs_error_check check (length(error) <= 4000),

@@ -1139,7 +1139,7 @@ CREATE TABLE etl.etl_runs (
     CONSTRAINT etl_runs_finished_check CHECK (((finished_at IS NOT NULL) = (status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'CANCELLED'::text])))),
     CONSTRAINT etl_runs_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
     CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text, 'PAUSED'::text, 'SUCCESS'::text, 'FAILED'::text, 'CANCELLED'::text]))),
-    CONSTRAINT etl_runs_trigger_check CHECK ((trigger = ANY (ARRAY['API'::text, 'AGAIN'::text, 'RECOVERY'::text])))
+    CONSTRAINT etl_runs_trigger_check CHECK ((trigger = ANY (ARRAY['API'::text, 'AGAIN'::text, 'RECOVERY'::text, 'SCHEDULE'::text, 'CHANGE'::text, 'CHAIN'::text, 'BACKFILL'::text, 'SQL'::text])))
 )
 WITH (fillfactor='70');
 

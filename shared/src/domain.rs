@@ -33,9 +33,9 @@ pub use pipeline::{
 pub use problem::{Problem, ProblemKind};
 pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
-pub use run::{Run, RunStatus, Trigger};
+pub use run::{Run, RunStatus, Trigger, UnfinishedRun};
 pub use source_column::SourceColumn;
-pub use status::{Command, IllegalTransition, Status};
+pub use status::{Command, Decision, IllegalTransition, Status};
 pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task_plan::{Task, TaskPlan};
 

@@ -49,7 +49,7 @@ pub(super) async fn close(
     if outside.removed == 0
         && !completes
         && !plan.walk().starts_over
-        && let Some(sum) = execution::finish_at_once(&mut connection, job, &plan.pipeline).await?
+        && let Some(sum) = execution::finish(&mut connection, job, &plan.pipeline).await?
     {
         observe_phase(&plan.pipeline, "close", begun.elapsed());
         env.forget_plan(job.batch.run_id);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use sqlx::Connection;
 use vitrina_shared::{
     domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
@@ -86,14 +85,7 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
-    let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
-        Step::GoesOn
-    } else {
-        let mut tx = session.begin().await?;
-        let step = execution::begin(&mut tx, job, &start).await?;
-        tx.commit().await?;
-        step
-    };
+    let step = execution::begin(&mut session, job, &run, &start).await?;
     if step != Step::GoesOn {
         return Ok(Opened::Done(step));
     }

@@ -11,7 +11,7 @@ use vitrina_shared::{
     configuration,
     domain::{
         KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
-        ReportStatus, Run, RunId, RunStatus, Status, TaskKind,
+        ReportStatus, Run, RunId, RunStatus, Status, TaskKind, Trigger,
     },
     lifecycle::{self, Cause, LifecycleError, WantedRun},
     reports,
@@ -180,13 +180,13 @@ impl World {
     }
 
     pub async fn try_run(&self, pipeline: PipelineId) -> Result<RunId, LifecycleError> {
-        Ok(lifecycle::request_run(self.db.pool(), &pipeline.into(), None, TESTER).await?.run.id)
+        Ok(lifecycle::request_run(self.db.pool(), &pipeline.into(), WantedRun::by(Trigger::Api), TESTER).await?.run.id)
     }
 
     /// Requests a run of a kind.
     pub async fn run_as(&self, pipeline: PipelineId, full: bool, allow_removal: bool) -> Result<RunId, LifecycleError> {
-        let wanted = WantedRun { full, allow_removal, ..WantedRun::default() };
-        Ok(lifecycle::request_run_as(self.db.pool(), &pipeline.into(), wanted, TESTER).await?.run.id)
+        let wanted = WantedRun { full, allow_removal, ..WantedRun::by(Trigger::Api) };
+        Ok(lifecycle::request_run(self.db.pool(), &pipeline.into(), wanted, TESTER).await?.run.id)
     }
 
     /// Runs the pipeline in full, to its good end.
