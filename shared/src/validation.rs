@@ -3,7 +3,6 @@
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
 mod creation;
-mod index;
 mod key;
 mod late;
 mod plan;
@@ -54,8 +53,8 @@ pub struct FoundTarget {
 pub enum Place {
     /// A table of `analytics` of that name.
     Mart(String, MartTable),
-    /// An index of that name; what is there is asked of Elasticsearch when a run begins.
-    Index(String),
+    /// What a sink of this scheme keeps under this name. Workers ask it what is there when a run begins.
+    External(&'static str, String),
 }
 
 /// A reader's query that passed the guard.
@@ -198,7 +197,7 @@ async fn find_target(
             let table = tables::look(connection, &name, &entry.key).await?;
             Place::Mart(name, table)
         }
-        TargetName::Index(name) => Place::Index(name),
+        TargetName::External(scheme, name) => Place::External(scheme, name),
     };
     Ok((unlisted, Some(FoundTarget { entry, place })))
 }

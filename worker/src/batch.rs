@@ -6,7 +6,6 @@
 
 mod advice;
 mod ahead;
-mod binding;
 mod chain;
 mod close;
 mod open;

@@ -18,12 +18,12 @@ use vitrina_shared::{
 
 use crate::{
     clock::DatabaseClock,
-    elasticsearch::{Client, SinkError},
     in_hand::InHand,
     mutex::unpoisoned,
     plan::{Plan, Reviewed},
     report_slots::ReportSlots,
     session::{LONGEST_STATEMENT, Sessions},
+    sink::Sinks,
     source::{Sources, home::Home},
     step::{StepContext, StepRegistry},
 };
@@ -48,8 +48,8 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats, maintenance, and giving back jobs.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
     /// What the database's clock said last.
     pub clock: Arc<DatabaseClock>,
 }
@@ -94,8 +94,8 @@ pub struct Environment {
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
     /// Room for reports.
     pub report_slots: ReportSlots,
     /// Runs and reports that are being worked on.
@@ -132,13 +132,13 @@ impl Environment {
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reports, control, elasticsearch, clock, .. } = connections;
+        let Connections { batches, reports, control, sinks, clock, .. } = connections;
         Self {
             db: batches,
             sources,
             reports,
             control,
-            elasticsearch,
+            sinks,
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
             max_row_bytes,

@@ -15,7 +15,7 @@ use vitrina_shared::{
     reports::ReportError,
 };
 
-use crate::{elasticsearch::SinkError, step::StepError};
+use crate::step::StepError;
 
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
@@ -289,12 +289,6 @@ fn explain(error: &dyn DatabaseError, code: &str) -> String {
         // A trigger of a mart may raise any code with any words.
         "VT003" if error.message().starts_with(NO_FURTHER) => error.message().to_owned(),
         _ => format!("{} (SQLSTATE {code})", words(error)),
-    }
-}
-
-impl From<SinkError> for BatchError {
-    fn from(error: SinkError) -> Self {
-        Self::Failed { class: error.class, message: error.message }
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
 //! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `plan` (what to read and write),
-//! `source` (the door to where rows come from), `pushdown` (a page as one statement), `batch::stream`, `step` and `sink` (rows that
-//! pass through the worker); `report` is what reports find out; `session` and `in_hand` are how users' queries are executed and
-//! let go of; `maintenance` keeps the
+//! `source` and `sink` (the doors to where rows come from and go to), `pushdown` (a page as one statement), `batch::stream` and `step`
+//! (rows that pass through the worker); `report` is what reports find out; `session` and `in_hand` are how users' queries are executed
+//! and let go of; `maintenance` keeps the
 //! tables in order.
 
 mod batch;
@@ -25,7 +25,7 @@ mod report;
 mod report_slots;
 mod service;
 mod session;
-mod sink;
+pub mod sink;
 pub mod source;
 pub mod step;
 mod worker;

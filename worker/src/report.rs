@@ -1,14 +1,12 @@
 //! What reports find out about a pipeline.
 //!
-//! `subject` is the pipeline as it is now, its reader and its target; then a file per kind of report. Nothing here uses
+//! `subject` looks at the pipeline as it is now, its reader and its sink; then a file per kind of report. Nothing here uses
 //! the connections of batches.
 
-mod emptied;
 mod preview;
 mod reconcile;
 mod replay;
 mod subject;
-mod unfinished;
 
 use serde_json::value::RawValue;
 use vitrina_shared::{

@@ -27,6 +27,7 @@ use crate::{
         statements,
     },
     queue::{self, QueueOptions, Wake},
+    sink::{SinkKind, Sinks},
     source::{Source, Sources},
     step::StepRegistry,
 };
@@ -67,6 +68,7 @@ pub struct Worker {
     steps: StepRegistry,
     database: DatabaseConfig,
     sources: Vec<Arc<dyn Source>>,
+    sinks: Vec<Arc<dyn SinkKind>>,
     stop: CancellationToken,
 }
 
@@ -79,8 +81,8 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-        let (steps, sources) = (StepRegistry::default(), Vec::new());
-        Self { schemas, steps, sources, database: database.clone(), config, stop }
+        let (steps, sources, sinks) = (StepRegistry::default(), Vec::new(), Vec::new());
+        Self { schemas, steps, sources, sinks, database: database.clone(), config, stop }
     }
 
     /// The same with other steps than the builtin ones.
@@ -91,6 +93,12 @@ impl Worker {
     /// The same with another source besides the home database.
     pub fn with_source(mut self, source: Arc<dyn Source>) -> Self {
         self.sources.push(source);
+        self
+    }
+
+    /// The same with another kind of sink besides marts and indexes.
+    pub fn with_sink(mut self, kind: Arc<dyn SinkKind>) -> Self {
+        self.sinks.push(kind);
         self
     }
 
@@ -124,7 +132,7 @@ impl Worker {
                 "vitrina-worker-control",
                 &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
             ),
-            elasticsearch: Client::new(&self.config.elasticsearch),
+            sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
             clock: Arc::default(),
         }
     }

@@ -48,7 +48,7 @@ pub(super) fn dropped_rows(steps: &[(usize, Configured)], draft: &PipelineDraft,
             "options.on_row_error".to_owned(),
             format!("`{name}` drops rows, so the mart is swapped, and a swap takes all rows or none: use `fail`"),
         ),
-        (Mode::Full, Place::Mart(..) | Place::Index(_)) => return None,
+        (Mode::Full, Place::Mart(..) | Place::External(..)) => return None,
     };
     Some(Problem::new(field, message))
 }

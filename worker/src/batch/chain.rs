@@ -119,14 +119,16 @@ async fn execute_one(
     waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
     let careful = match &plan.route {
-        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call, ahead, waiting).await,
+        Route::Stream(stream) => {
+            return stream::execute(env, connection, (stream, &*plan.sink), job, call, ahead, waiting).await;
+        }
         Route::Pushdown { careful, .. } => careful.as_ref(),
     };
     match (runs::execute_batch(connection, call).await, careful) {
         (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
         (Err(error), Some(stream)) if is_row_error(&error) => {
             tracing::warn!(batch = call.number, error = %without_values(&error.to_string()), "a row was refused: the page is written row by row where needed");
-            stream::execute(env, connection, stream, job, call, ahead, waiting).await
+            stream::execute(env, connection, (stream, &*plan.sink), job, call, ahead, waiting).await
         }
         (Err(error), _) => Err(error.into()),
     }

@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
     store::{
         catalog::Catalog,
         runs::{self, Anew, OpenRun, Start, WalkedColumn},
-        swaps,
     },
 };
 
-use super::binding;
 use crate::{
     environment::Environment,
     error::BatchError,
     plan::{Plan, Reviewed},
-    pushdown::Completion,
     session::Session,
+    sink::Writing,
 };
 
 /// What a job found.
@@ -70,29 +67,26 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let sinks = &env.elasticsearch;
+            let sinks = &env.sinks;
             let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, sinks, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
     };
+    // What is outside of the database is waited for without its connection being taken for silent.
+    let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
+    let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
-    let binding = match plan.index() {
-        Some(index) => Some(binding::bind(&mut session, index, &run).await?),
-        None => None,
-    };
     let retyped = retyped(&run, &plan)?;
-    let anew = binding.as_ref().filter(|binding| binding.anew).map(|_| Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => begin(&mut session, &run, &plan).await?,
+        (RunStatus::Queued, None) => plan.reading.bound(&mut session, &run).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    if let Some(binding) = binding {
-        start.target_id = Some(binding.target_id);
-    }
+    start.target_id = prepared.target_id;
     start.anew = anew;
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walk().walks_by();
@@ -102,16 +96,6 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
         return Ok(Opened::Done(step));
     }
     Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
-}
-
-/// Decides from where to where a new run reads, and prepares where it gathers its rows.
-async fn begin(connection: &mut PgConnection, run: &OpenRun, plan: &Plan) -> Result<Start, BatchError> {
-    let mut start = plan.reading.bound(connection, run).await?;
-    if let Some(Completion::Swap { gathering, .. }) = &plan.completion {
-        swaps::create(connection, gathering).await?;
-        start.target_id = Some(gathering.table.clone());
-    }
-    Ok(start)
 }
 
 /// Whether a run must begin at the first row because its checkpoint is of columns that had other types. A run that has begun

@@ -47,10 +47,10 @@ impl Remains {
 
 /// The rows of a page after all steps. `remains` is whole when the stream has ended.
 pub fn rows<'a>(
-    blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + 'a,
+    blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + Send + 'a,
     handling: Handling<'a>,
     remains: &'a mut Remains,
-) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
+) -> impl Stream<Item = Result<Row, BatchError>> + Send + 'a {
     let state = (Box::pin(blocks), remains);
     let processed = stream::try_unfold(state, move |(mut blocks, remains)| async move {
         let Some(items) = blocks.try_next().await? else { return Ok::<_, BatchError>(None) };

@@ -1,6 +1,6 @@
 //! A batch whose rows pass through the worker: read the page, write it to the sink, then commit what became of it.
 //!
-//! A mart is written in the transaction of the commit, so that all of it happened or none. A sink elsewhere is written
+//! A sink inside is written in the transaction of the commit, so that all of it happened or none. One outside is written
 //! before: a crash in between repeats the batch onto the same keys.
 
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
+    sql,
     store::{
         dead_letters::{self, Origin},
         runs::{self, BatchCall, BatchOutcome, NextPage},
@@ -24,13 +25,8 @@ use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
-    plan::{Sink, Stream},
-    pushdown::{Merge, statement_of},
-    sink::{
-        Rejected,
-        elasticsearch::{IndexSink, PageWritten, overtaken},
-        postgres,
-    },
+    plan::Stream,
+    sink::{ExternalSink, InsideSink, PageWrite, Rejected, Sink, Writing, external::PageWritten},
     source::{PageEnd, PageQuery},
     step::StepContext,
 };
@@ -49,25 +45,26 @@ pub struct Streamed {
 pub(super) async fn execute(
     env: &Environment,
     connection: &mut PgConnection,
-    stream: &Stream,
+    (stream, sink): (&Stream, &dyn Sink),
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
     waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
-    let numbered = matches!(stream.sink, Sink::Index(_));
+    let writing = sink.writing();
+    let numbered = matches!(writing, Writing::Before(_));
     let page =
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
     let batch = Batch { stream, call, page, allowed, origin, context };
-    match &stream.sink {
-        Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
-        Sink::Index(index) => {
-            // What follows waits for Elasticsearch.
+    match writing {
+        Writing::Inside(sink) => batch.write_inside(env, connection, sink, &waiting).await,
+        Writing::Before(sink) => {
+            // What follows waits for the sink.
             drop(waiting);
-            batch.write_index(env, connection, index, ahead).await
+            batch.write_before(env, connection, sink, ahead).await
         }
     }
 }
@@ -87,11 +84,11 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    async fn write_mart(
+    async fn write_inside(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        merge: &Merge,
+        sink: &dyn InsideSink,
         waiting: &Waiting,
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
@@ -101,17 +98,12 @@ impl Batch<'_> {
             // Rows may take the worker longer than the server.
             let page = page.inspect(|_| waiting.heard());
             let rows = reader::rows(page, self.handling(waiting), &mut remains);
-            postgres::put_down(&mut tx, rows).await?
+            sink.stage(&mut tx, rows.boxed()).await?
         };
         let end = remains.whole()?;
-        let statement = match self.allowed {
-            None => merge.all(&end),
-            Some(allowed) => {
-                let most = allowed.saturating_sub(remains.rejected.len() as u64);
-                merge.those_accepted(&end, places, i64::try_from(most).unwrap_or(i64::MAX))
-            }
-        };
-        let outcome = self.commit(&mut tx, &statement).await?;
+        let left = self.allowed.map(|allowed| allowed.saturating_sub(remains.rejected.len() as u64));
+        let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
@@ -119,19 +111,19 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is begun while the last
+    /// Reading and writing overlap: the sink takes rows while the next ones come, and the next page is begun while the last
     /// requests of this one are under way.
-    async fn write_index(
+    async fn write_before(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        index: &Arc<IndexSink>,
+        sink: &Arc<dyn ExternalSink>,
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
             work: env.in_hand.handle(self.call.run.0),
             reading: self.stream.reading.clone(),
-            sink: index.clone(),
+            sink: sink.clone(),
             steps: self.stream.steps.clone(),
             context: self.context.clone(),
             rejects_allowed: self.allowed,
@@ -144,21 +136,22 @@ impl Batch<'_> {
             // Numbers are taken two at a time: this one is nobody else's.
             ahead.keep(pages.begin(next, number + 1));
         }
-        let (end, PageWritten { changes, rejected, overtaken_by }) = sent.finish().await?;
-        if let Some(version) = overtaken_by {
-            return Err(overtaken(connection, index.name(), version).await?);
+        let (end, PageWritten { changes, rejected, overtaken }) = sent.finish().await?;
+        if let Some(overtaken) = overtaken {
+            return Err(overtaken.explain(connection, sink.target()).await?);
         }
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &statement_of(&end, &changes.to_string())).await?;
+        let write = PageWrite { with: String::new(), count: changes.to_string() };
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Steps and the index refused rows of one page, each within the bound.
+    /// Steps and the sink refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -204,4 +197,12 @@ impl Batch<'_> {
         let errors: Vec<_> = rejected.iter().map(|row| row.error.clone()).collect();
         Ok(dead_letters::keep(tx, self.origin, &rows, &errors).await?)
     }
+}
+
+/// The statement of a page that was read before, of which `write` writes and counts the rows. It returns what that of a
+/// pushed-down page does.
+fn statement_of(end: &PageEnd, PageWrite { with, count }: &PageWrite) -> String {
+    let last = end.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
+    let more = end.more.map_or("null".to_owned(), |more| more.to_string());
+    format!("{with}select {}::bigint, ({count})::bigint, {last}::text[], {more}::boolean", end.rows_read)
 }

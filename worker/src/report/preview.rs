@@ -16,8 +16,13 @@ use vitrina_shared::{
     sql::{quote, record},
 };
 
-use super::{encode, subject::Subject};
-use crate::{environment::Environment, error::BatchError, step::Fate};
+use super::{encode, subject};
+use crate::{
+    environment::Environment,
+    error::BatchError,
+    sink::{Sink, Subject},
+    step::Fate,
+};
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
 const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
@@ -35,9 +40,9 @@ pub async fn make(
     rows: u32,
 ) -> Result<Box<RawValue>, BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, job, report).await?;
+    let (subject, sink) = subject::look(env, job, report).await?;
     subject.refuse_impure("a preview")?;
-    let columns = columns(&subject);
+    let columns = columns(&subject, &*sink);
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
     let waiting = env.in_hand.waits(report.id.0).begin();
@@ -62,17 +67,11 @@ struct Shown {
     written_as: String,
 }
 
-/// The columns that arrive and that the target has; all of them where the target is an index.
-fn columns(subject: &Subject) -> Vec<Shown> {
-    let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
+/// The columns that arrive and that the target keeps.
+fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
     let shown = subject.reader.arriving.iter().filter_map(|column| {
         let arrives_as = column.cast_type();
-        let written_as = match own(&column.name) {
-            Some(own) => own.type_name.clone(),
-            None if subject.columns.is_empty() => column.type_name.clone(),
-            None => return None,
-        };
-        Some(Shown { name: column.name.clone(), arrives_as, written_as })
+        Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
     });
     shown.collect()
 }

@@ -3,7 +3,11 @@
 //! Statements get six parameters: `$1`, `$2` the key and id after which the page begins, `$3` its bound, `$4` its size, for queries
 //! that page by themselves; `$5` where it begins and `$6` its bound, as text, for those that we page.
 
-use vitrina_shared::{domain::SourceColumn, guard::ParameterTypes, sql::quote};
+use vitrina_shared::{
+    domain::SourceColumn,
+    guard::ParameterTypes,
+    sql::{quote, quoted},
+};
 
 use super::confined;
 use crate::source::{Bound, Walk, WalkColumn};
@@ -110,6 +114,13 @@ impl<'a> PageSql<'a> {
             bound = self.below_bound(),
             order = order.join(", "),
         )
+    }
+
+    /// Selects the target's key of all rows that the query returns, as a relation of a statement that writes.
+    pub fn keys(&self) -> String {
+        let names = || self.walk.key.iter().map(|key| key.name.as_str());
+        let query = format!("select {} from ({}\n) as source", quoted(names()), self.query());
+        self.read_confined(&query, names().filter_map(|name| self.source_column(name)))
     }
 
     /// What a select around the query returns, as a relation of a statement that writes.

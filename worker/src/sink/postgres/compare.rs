@@ -7,31 +7,27 @@
 mod sides;
 mod statements;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        Mode, Report,
-        report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repair, Repaired, Verdict},
+        Mode,
+        report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repaired, Verdict},
     },
-    reports::{self, HeldReport},
-    store::{backends, pages, pipelines, tables},
+    store::pages,
 };
 
 use self::{
     sides::Sides,
     statements::{Closer, MOST_KEYS, RepairStatement},
 };
-use super::{
-    SAMPLE, forget_others, note, refuse_removal, refuse_too_many,
-    scope::{self, Scope},
-};
+use super::mart::Mart;
 use crate::{
-    environment::Environment,
-    error::{BatchError, KEEPS_ROWS, at_commit},
-    report::{encode, subject::Subject, unfinished},
+    error::{BatchError, KEEPS_ROWS},
+    session::Session,
+    sink::{Answer, Compared, Comparing, Differing, RemovalLimit, SAMPLE, Scope},
 };
 
 /// Its rows are made by the worker, so the server has nothing to compare the mart with; a run does that as it writes.
@@ -41,22 +37,20 @@ const WITH_TRANSFORMS: &str = "the rows of a pipeline with transforms are compar
 /// One snapshot for everything, one of the server's cores for as long as it takes.
 const SNAPSHOT: &str = "begin isolation level repeatable read read only; set local max_parallel_workers_per_gather = 0";
 
-/// What a comparison found, and where.
-struct Found {
-    result: Reconciliation,
-    /// The rows that a repair looks at again; none where there is nothing to repair.
-    closer: Option<(Closer, Vec<Key>)>,
-}
-
 /// The values of a key, as text.
 type Key = Vec<Option<String>>;
 
 /// A comparison of one mart.
-pub struct Comparison<'a> {
-    report: &'a Report,
-    subject: Subject,
-    table: String,
-    depth: Depth,
+struct Comparison<'a> {
+    of: &'a Comparing<'a>,
+    mart: &'a Mart,
+    limit: &'a RemovalLimit,
+}
+
+/// The rows that a repair looks at again; none where there is nothing to repair.
+struct Found<'a> {
+    comparison: Comparison<'a>,
+    closer: Option<(Closer, Vec<Key>)>,
 }
 
 /// What `counts` returns.
@@ -125,80 +119,53 @@ impl Narrow {
     }
 }
 
-impl<'a> Comparison<'a> {
-    /// The comparison of a pipeline with its table.
-    pub fn of(report: &'a Report, subject: Subject, table: String, depth: Depth) -> Self {
-        Self { report, subject, table, depth }
+/// Compares a pipeline with its mart.
+pub async fn compare<'a>(
+    mart: &'a Mart,
+    limit: &'a RemovalLimit,
+    of: &'a Comparing<'a>,
+    session: &'a mut Session,
+) -> Result<Compared<'a>, BatchError> {
+    if of.subject.has_transforms() && (of.depth == Depth::Rows || of.repairs) {
+        return Err(BatchError::fatal(WITH_TRANSFORMS));
     }
+    let _waiting = of.sessions.wait();
+    let comparison = Comparison { of, mart, limit };
+    let (result, closer) = match of.depth {
+        Depth::Counts => (comparison.count(session).await?, None),
+        Depth::Keys | Depth::Rows => comparison.compare(session).await?,
+    };
+    let tx = session.begin_named("begin").await?;
+    Ok(Compared { result, tx, differing: Box::new(Found { comparison, closer }) })
+}
 
-    /// Compares, repairs if that is wanted, and ends the report.
-    pub async fn make(&self, env: &Environment, job: &HeldReport, repair: Repair) -> Result<(), BatchError> {
-        let begun = Instant::now();
-        if self.subject.has_transforms() && (self.depth == Depth::Rows || repair != Repair::Nothing) {
-            return Err(BatchError::fatal(WITH_TRANSFORMS));
-        }
-        let _waiting = env.in_hand.waits(self.report.id.0).begin();
-        let mut connection = env.sessions(&env.reports, self.report.id.0).acquire().await?;
-        if repair != Repair::Nothing {
-            unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;
-        }
-        let mut found = match self.depth {
-            Depth::Counts => self.count(&mut connection).await?,
-            Depth::Keys | Depth::Rows => self.compare(&mut connection).await?,
-        };
-        let mut tx = connection.begin_named("begin").await?;
-        if repair != Repair::Nothing {
-            let repaired = self.repair(&mut tx, &found, repair).await?;
-            forget_others(&mut tx, job, &self.subject, repaired).await?;
-            found.result.repaired = Some(repaired);
-            tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
-        }
-        found.result.took_ms = begun.elapsed().as_millis() as u64;
-        if !reports::finish(&mut tx, job, &encode(&found.result)?).await? {
-            return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
-        }
-        tx.commit().await.map_err(at_commit)?;
-        Ok(())
-    }
-
+impl Comparison<'_> {
     fn sides<'s>(&'s self, scope: &'s Scope) -> Sides<'s> {
-        Sides { subject: &self.subject, table: &self.table, depth: self.depth, scope }
-    }
-
-    /// A transaction in which everything is seen as of one moment.
-    async fn snapshot<'c>(
-        &self,
-        connection: &'c mut PgConnection,
-    ) -> Result<sqlx::Transaction<'c, sqlx::Postgres>, BatchError> {
-        Ok(backends::begin(connection, self.report.id.0, SNAPSHOT).await?)
-    }
-
-    async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
-        scope::read(tx, self.report.pipeline_id, &self.subject, self.report.requested_at).await
+        Sides { subject: self.of.subject, mart: self.mart, depth: self.of.depth, scope }
     }
 
     /// Counts, and counts again where the numbers differ.
-    async fn count(&self, connection: &mut PgConnection) -> Result<Found, BatchError> {
-        let mut counted = self.count_once(connection).await?;
+    async fn count(&self, session: &mut Session) -> Result<Reconciliation, BatchError> {
+        let mut counted = self.count_once(session).await?;
         if !counted.matches() {
-            counted = self.count_once(connection).await?;
+            counted = self.count_once(session).await?;
         }
         let verdict = if counted.matches() { Verdict::Match } else { Verdict::Drift };
         let Counted { source_rows, target_rows, in_flight, bounds } = counted;
         let narrow = Narrow { source_rows, target_rows, ..Narrow::default() };
         let mut result = self.result(verdict, in_flight, bounds, &narrow);
         if verdict == Verdict::Drift {
-            result.note = note(&self.subject, 0);
+            result.note = self.of.subject.note(0);
         }
-        Ok(Found { result: Reconciliation { missing: None, extra: None, ..result }, closer: None })
+        Ok(Reconciliation { missing: None, extra: None, ..result })
     }
 
-    async fn count_once(&self, connection: &mut PgConnection) -> Result<Counted, BatchError> {
-        let mut tx = self.snapshot(connection).await?;
-        let scope = self.scope(&mut tx).await?;
+    async fn count_once(&self, session: &mut Session) -> Result<Counted, BatchError> {
+        let mut tx = session.begin_named(SNAPSHOT).await?;
+        let scope = self.of.scope(&mut tx).await?;
         let sides = self.sides(&scope);
         let mut counted: Counted = ask(&mut tx, &sides.counts(false), &scope, None).await?;
-        if !counted.matches() && self.subject.draft().mode == Mode::Incremental {
+        if !counted.matches() && self.of.subject.draft().mode == Mode::Incremental {
             counted = ask(&mut tx, &sides.counts(true), &scope, None).await?;
         }
         tx.rollback().await?;
@@ -206,9 +173,9 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares keys or rows, and looks at what differs once more.
-    async fn compare(&self, connection: &mut PgConnection) -> Result<Found, BatchError> {
-        let mut tx = self.snapshot(connection).await?;
-        let scope = self.scope(&mut tx).await?;
+    async fn compare(&self, session: &mut Session) -> Result<(Reconciliation, Option<(Closer, Vec<Key>)>), BatchError> {
+        let mut tx = session.begin_named(SNAPSHOT).await?;
+        let scope = self.of.scope(&mut tx).await?;
         let coarse: Coarse = ask(&mut tx, &self.sides(&scope).coarse(), &scope, None).await?;
         let mut narrow = Narrow::default();
         let (mut sample, mut unsteady) = (Vec::new(), 0);
@@ -218,8 +185,8 @@ impl<'a> Comparison<'a> {
         }
         tx.rollback().await?;
         if narrow.total() > 0 {
-            let mut tx = self.snapshot(connection).await?;
-            let scope = self.scope(&mut tx).await?;
+            let mut tx = session.begin_named(SNAPSHOT).await?;
+            let scope = self.of.scope(&mut tx).await?;
             narrow = self.confirm(&mut tx, &scope, narrow).await?;
             sample = self.sample(&mut tx, &scope, &narrow).await?;
             unsteady = self.unsteady(&mut tx, &scope, &narrow).await?;
@@ -233,11 +200,11 @@ impl<'a> Comparison<'a> {
         let verdict = if narrow.total() == 0 { Verdict::Match } else { Verdict::Drift };
         let mut result = self.result(verdict, coarse.in_flight, coarse.bounds, &narrow);
         if verdict == Verdict::Drift {
-            result.note = note(&self.subject, unsteady);
+            result.note = self.of.subject.note(unsteady);
         }
         let keys = narrow.keys.iter().map(|entry| entry[1..].to_vec()).collect();
         let closer = (narrow.total() > 0).then(|| if narrow.is_whole() { Closer::Keys } else { closer });
-        Ok(Found { result: Reconciliation { sample, ..result }, closer: closer.map(|closer| (closer, keys)) })
+        Ok((Reconciliation { sample, ..result }, closer.map(|closer| (closer, keys))))
     }
 
     /// Looks at what differs once more. Where it is so much that not every key is known, it is no matter of a moment.
@@ -255,12 +222,12 @@ impl<'a> Comparison<'a> {
     fn result(&self, verdict: Verdict, in_flight: i64, bounds: Bounds, narrow: &Narrow) -> Reconciliation {
         let control = self.sides(&Scope::Everything).control().map(|(column, _)| column.name.clone());
         Reconciliation {
-            depth: self.depth,
+            depth: self.of.depth,
             source_rows: narrow.source_rows,
             target_rows: narrow.target_rows,
             missing: Some(narrow.missing),
             extra: Some(narrow.extra),
-            different: (self.depth == Depth::Rows).then_some(narrow.different),
+            different: (self.of.depth == Depth::Rows).then_some(narrow.different),
             in_flight,
             control_column: control.unwrap_or_default(),
             source_min: bounds.source_min,
@@ -293,7 +260,7 @@ impl<'a> Comparison<'a> {
             details.into_iter().map(|detail| (detail.key, detail.columns)).collect();
         let difference = |entry: &Key| {
             let kind = entry[0].as_deref().and_then(|kind| kind.parse().ok())?;
-            let key = self.subject.key.iter().cloned().zip(entry[1..].iter().cloned()).collect();
+            let key = self.of.subject.key.iter().cloned().zip(entry[1..].iter().cloned()).collect();
             let columns = details.get(&entry[1..]).cloned().unwrap_or_default();
             Some(Difference { kind, key, columns })
         };
@@ -308,35 +275,25 @@ impl<'a> Comparison<'a> {
         }
         ask(tx, &self.sides(scope).unsteady(), scope, Some(&keys)).await
     }
+}
 
-    async fn can_rewrite(&self, tx: &mut PgConnection) -> Result<bool, BatchError> {
-        let written = self.subject.reader.arriving_names();
-        Ok(tables::can_rewrite_rows(tx, &self.table, &self.subject.key, &written).await?)
+impl Differing for Found<'_> {
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
+        Box::pin(self.mend(tx, remove_extra, target_rows))
     }
+}
 
-    /// Repairs what was found, while no run can begin: whoever changes the pipeline's status waits for its row.
-    async fn repair(&self, tx: &mut PgConnection, found: &Found, repair: Repair) -> Result<Repaired, BatchError> {
-        let nothing = Repaired { written: 0, removed: 0 };
-        let Some((closer, keys)) = &found.closer else { return Ok(nothing) };
-        let id = self.report.pipeline_id;
-        let target = self.subject.draft().final_target().0;
-        let locked = pipelines::lock_writers(tx, id, target).await?;
-        if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
-            return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
-        }
-        unfinished::refuse(tx, id, self.report.requested_at).await?;
-        let scope = self.scope(tx).await?;
-        let remove_extra = repair == Repair::All || self.subject.draft().mode == Mode::Full;
-        if remove_extra {
-            refuse_removal(tx, &self.subject, &found.result).await?;
-        }
+impl Found<'_> {
+    async fn mend(&self, tx: &mut PgConnection, remove_extra: bool, target_rows: u64) -> Result<Repaired, BatchError> {
+        let mut repaired = Repaired { written: 0, removed: 0 };
+        let Self { comparison, closer: Some((closer, keys)) } = self else { return Ok(repaired) };
+        let scope = comparison.of.scope(tx).await?;
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
-        let mut repaired = nothing;
-        for statement in self.sides(&scope).repair(closer, remove_extra) {
+        for statement in comparison.sides(&scope).repair(closer, remove_extra) {
             let statement = match statement {
                 RepairStatement::Change(statement) => statement,
                 // The statement before it holds its lock on the mart by now.
-                RepairStatement::MakeRoom(statement) => match self.can_rewrite(tx).await? {
+                RepairStatement::MakeRoom(statement) => match comparison.mart.can_still_rewrite(tx).await? {
                     true => statement,
                     false => continue,
                 },
@@ -347,7 +304,7 @@ impl<'a> Comparison<'a> {
             repaired.written += outcome.rows_written;
             repaired.removed += outcome.rows_read;
         }
-        refuse_too_many(&self.subject, repaired.removed.unsigned_abs(), found.result.target_rows.unsigned_abs())?;
+        comparison.limit.refuse(repaired.removed.unsigned_abs(), target_rows)?;
         Ok(repaired)
     }
 }

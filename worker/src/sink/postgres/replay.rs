@@ -3,20 +3,18 @@
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{domain::report::ReplayOutcome, store::pages};
 
-use super::{Current, Fate, statements};
+use super::{mart::Mart, merge::arrived};
 use crate::{
     error::{BatchError, is_row_error},
-    report::subject::Subject,
+    sink::{Fate, Row},
 };
 
 /// Writes the rows; those that are refused leave no trace.
-pub async fn write(
-    tx: &mut PgConnection,
-    subject: &Subject,
-    table: &str,
-    rows: &[Current],
-) -> Result<Vec<Fate>, BatchError> {
-    let statement = statements::upsert(subject, table);
+pub async fn write(mart: &Mart, tx: &mut PgConnection, rows: &[Row]) -> Result<Vec<Fate>, BatchError> {
+    let statement = format!(
+        "with written as ({}) select 0::bigint, count(*), null::text[], false from written",
+        mart.upsert(&arrived(mart, "", "($5)[3]::json")),
+    );
     // At the end of the transaction nobody could say which row a constraint refuses.
     sqlx::raw_sql("set constraints all immediate").execute(&mut *tx).await?;
     let mut fates = Vec::with_capacity(rows.len());

@@ -1,4 +1,4 @@
-//! Compares an index with its source, and repairs it.
+//! Compares an external sink with its source, and repairs it.
 //!
 //! No statement can read both sides. So both are read once, row by row and page by page; of each row its id and a
 //! fingerprint of its document are put down in tables of the session, where the server tells them apart (`sides`). Neither
@@ -10,29 +10,18 @@ mod look;
 mod repair;
 mod sides;
 
-use std::time::Instant;
-
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{
-        Report,
-        report::{Depth, Difference, Reconciliation, Repair, Verdict},
-    },
-    reports::{self, HeldReport},
+    domain::report::{Depth, Difference, Reconciliation, Verdict},
     store::{self, compared::Totals},
 };
 
 use self::counts::Counted;
-use super::{
-    SAMPLE, forget_others, note,
-    scope::{self, Scope},
-};
+use super::ExternalSink;
 use crate::{
-    elasticsearch::Index,
-    environment::Environment,
     error::BatchError,
-    report::{encode, subject::Subject, unfinished},
-    session::Sessions,
+    session::Session,
+    sink::{Compared, Comparing, SAMPLE, Scope},
 };
 
 /// One snapshot for all of the source.
@@ -42,81 +31,42 @@ const MOST_KEYS: i64 = 1000;
 /// How often what differs is looked at again. A run may be writing all the while.
 const LOOKS: usize = 2;
 
-/// A comparison of one index.
-pub struct Comparison<'a> {
-    env: &'a Environment,
-    report: &'a Report,
-    subject: Subject,
-    index: Index,
-    name: String,
-    depth: Depth,
+/// A comparison of one external sink.
+struct Comparison<'a> {
+    sink: &'a dyn ExternalSink,
+    of: &'a Comparing<'a>,
+    is_there: bool,
     /// The fields that are compared: those of the documents as they are written now.
     fields: Vec<String>,
     /// Whether documents are made, and not only ids.
     makes_documents: bool,
 }
 
-impl<'a> Comparison<'a> {
-    /// The comparison of a pipeline with its index.
-    pub fn of(
-        env: &'a Environment,
-        report: &'a Report,
-        subject: Subject,
-        name: String,
-        (depth, repair): (Depth, Repair),
-    ) -> Result<Self, BatchError> {
-        let index = subject.index(env, &name)?;
-        let fields = subject.reader.arriving.iter().map(|column| column.name.clone()).collect();
-        let makes_documents = depth == Depth::Rows || repair != Repair::Nothing;
-        Ok(Self { env, report, subject, index, name, depth, fields, makes_documents })
-    }
+/// Compares a pipeline with its external sink.
+pub async fn compare<'a>(
+    sink: &'a dyn ExternalSink,
+    of: &'a Comparing<'a>,
+    session: &'a mut Session,
+) -> Result<Compared<'a>, BatchError> {
+    let is_there = sink.is_there().await?;
+    let makes_documents = of.depth == Depth::Rows || of.repairs;
+    let comparison = Comparison { sink, of, is_there, fields: of.subject.fields(), makes_documents };
+    let mut tx = session.begin_named("begin").await?;
+    store::be_patient(&mut tx).await?;
+    let result = match of.depth {
+        Depth::Counts => comparison.numbers(&mut tx).await?,
+        Depth::Keys | Depth::Rows => comparison.compare(&mut tx).await?,
+    };
+    Ok(Compared { result, tx, differing: Box::new(comparison) })
+}
 
-    /// Compares, repairs if that is wanted, and ends the report.
-    pub async fn make(&self, job: &HeldReport, repair: Repair) -> Result<(), BatchError> {
-        let begun = Instant::now();
-        let mut connection = self.sessions().acquire().await?;
-        if repair != Repair::Nothing {
-            unfinished::refuse(&mut connection, self.report.pipeline_id, self.report.requested_at).await?;
-        }
-        self.index.check_access().await?;
-        let is_there = self.index.is_there().await?;
-        if is_there {
-            self.index.refresh(&self.name).await?;
-        }
-        let mut tx = connection.begin_named("begin").await?;
-        store::be_patient(&mut tx).await?;
-        let mut result = match self.depth {
-            Depth::Counts => self.numbers(&mut tx, is_there).await?,
-            Depth::Keys | Depth::Rows => self.compare(&mut tx, is_there).await?,
-        };
-        if repair != Repair::Nothing {
-            let repaired = self.repair(&mut tx, &result, is_there, repair).await?;
-            forget_others(&mut tx, job, &self.subject, repaired).await?;
-            tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
-            result.repaired = Some(repaired);
-        }
-        result.took_ms = begun.elapsed().as_millis() as u64;
-        if !reports::finish(&mut tx, job, &encode(&result)?).await? {
-            return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
-        }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    fn sessions(&self) -> Sessions {
-        self.env.sessions(&self.env.reports, self.report.id.0)
-    }
-
-    async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
-        scope::read(tx, self.report.pipeline_id, &self.subject, self.report.requested_at).await
-    }
-
+impl Comparison<'_> {
     /// Numbers alone; where some rows are in flight, or the numbers differ, those of a comparison by keys.
-    async fn numbers(&self, tx: &mut PgConnection, is_there: bool) -> Result<Reconciliation, BatchError> {
-        let mut counted = self.count(is_there).await?;
+    async fn numbers(&self, tx: &mut PgConnection) -> Result<Reconciliation, BatchError> {
+        let mut counted = self.count().await?;
         let mut totals = counted.totals();
         if counted.in_flight > 0 || counted.source_rows != counted.target_rows {
-            totals = self.tell_apart(tx, is_there).await?;
+            totals = self.tell_apart(tx).await?;
             self.look_again(tx, &mut totals).await?;
             self.leave_out_versions(&mut counted, &totals).await?;
         }
@@ -124,21 +74,21 @@ impl<'a> Comparison<'a> {
         let verdict = if agree { Verdict::Match } else { Verdict::Drift };
         let mut result = self.result(verdict, &counted, &totals, Vec::new());
         if verdict == Verdict::Drift {
-            result.note = note(&self.subject, 0);
+            result.note = self.of.subject.note(0);
         }
         Ok(Reconciliation { missing: None, extra: None, ..result })
     }
 
     /// Compares keys or rows, and looks at what differs once more.
-    async fn compare(&self, tx: &mut PgConnection, is_there: bool) -> Result<Reconciliation, BatchError> {
-        let mut counted = self.count(is_there).await?;
-        let mut totals = self.tell_apart(tx, is_there).await?;
+    async fn compare(&self, tx: &mut PgConnection) -> Result<Reconciliation, BatchError> {
+        let mut counted = self.count().await?;
+        let mut totals = self.tell_apart(tx).await?;
         self.leave_out_versions(&mut counted, &totals).await?;
         let sample = self.look_again(tx, &mut totals).await?;
         let verdict = if differing(&totals) == 0 { Verdict::Match } else { Verdict::Drift };
         let mut result = self.result(verdict, &counted, &totals, sample);
         if verdict == Verdict::Drift {
-            result.note = note(&self.subject, self.unsteady(tx).await?);
+            result.note = self.of.subject.note(self.unsteady(tx).await?);
         }
         Ok(result)
     }
@@ -165,12 +115,12 @@ impl<'a> Comparison<'a> {
         let control = self.control().map(|column| column.name.clone());
         let [source_min, source_max, target_min, target_max] = counted.shown();
         Reconciliation {
-            depth: self.depth,
+            depth: self.of.depth,
             source_rows: totals.source_rows,
             target_rows: totals.target_rows,
             missing: Some(totals.missing),
             extra: Some(totals.extra),
-            different: (self.depth == Depth::Rows).then_some(totals.different),
+            different: (self.of.depth == Depth::Rows).then_some(totals.different),
             in_flight: totals.in_flight,
             control_column: control.unwrap_or_default(),
             source_min,

@@ -14,7 +14,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Mode, PipelineId, clock_key},
+    domain::{Checkpoint, Mode, clock_key},
     sql::quote,
     store::{
         horizon, runs,
@@ -22,10 +22,8 @@ use vitrina_shared::{
     },
 };
 
-use crate::{
-    error::BatchError,
-    report::{subject::Subject, unfinished},
-};
+use super::{Subject, unfinished};
+use crate::error::BatchError;
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.
 const LATEST_START: TimeDelta = TimeDelta::seconds(1);
@@ -47,12 +45,8 @@ pub enum Scope {
 }
 
 /// Reads the scope in the snapshot that rows are compared in.
-pub async fn read(
-    tx: &mut PgConnection,
-    pipeline: PipelineId,
-    subject: &Subject,
-    asked_at: DateTime<Utc>,
-) -> Result<Scope, BatchError> {
+pub async fn read(tx: &mut PgConnection, subject: &Subject, asked_at: DateTime<Utc>) -> Result<Scope, BatchError> {
+    let pipeline = subject.pipeline.id;
     if subject.draft().mode == Mode::Full {
         unfinished::refuse(tx, pipeline, asked_at).await?;
         return Ok(Scope::Everything);
@@ -85,6 +79,7 @@ impl Scope {
             Self::UpTo { checkpoint, owed } => [Some(checkpoint.key.clone()), checkpoint.id.clone(), owed.clone()],
         }
     }
+
     /// The condition of a row of `source` being in the target by now. The bounds are read once, not once a row.
     pub fn settled(&self, subject: &Subject) -> String {
         let Self::UpTo { checkpoint, owed } = self else {

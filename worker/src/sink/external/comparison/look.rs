@@ -11,7 +11,7 @@ use vitrina_shared::{
 
 use super::{Comparison, SAMPLE, Scope, counts::parameters, sides::document};
 use crate::{
-    elasticsearch::{Fields, Stored, same_value},
+    elasticsearch::{Fields, same_value},
     error::BatchError,
     source::home::bounded_row,
     step::Fate,
@@ -43,7 +43,8 @@ pub struct Looked {
     /// What the plan's steps make of it.
     pub fate: Option<Fate>,
     pub kind: DifferenceKind,
-    pub stored: Option<Stored>,
+    /// The document that is there.
+    pub stored: Option<String>,
 }
 
 /// What still differs.
@@ -58,7 +59,7 @@ pub struct Remaining {
 impl Comparison<'_> {
     /// Looks at up to `limit` rows that differed, and forgets those that do not any more.
     pub async fn look(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
-        let scope = self.scope(tx).await?;
+        let scope = self.of.scope(tx).await?;
         let mut remaining = Remaining::default();
         let mut ids = Vec::new();
         {
@@ -83,7 +84,7 @@ impl Comparison<'_> {
         scope: &Scope,
         limit: i64,
     ) -> impl Stream<Item = Result<Candidate, BatchError>> + 'c {
-        let subject = &self.subject;
+        let subject = self.of.subject;
         let query = format!(
             "select distinct on (d.id) d.id, d.key, case when not (source.* is null) then {settled} end as settled,
                     case when not (source.* is null) then {row} end as doc
@@ -91,7 +92,7 @@ impl Comparison<'_> {
              left join ({query}\n) as source on {id} collate \"C\" = d.id
              order by d.id{newest}",
             settled = scope.settled(subject),
-            row = bounded_row("source", self.env.max_row_bytes),
+            row = bounded_row("source", self.of.max_row_bytes),
             query = subject.query(),
             // Not by the key: of one that is a digest the index does not tell it.
             id = subject.id_of_row(),
@@ -108,7 +109,7 @@ impl Comparison<'_> {
 
     /// How many of the rows that differ, of some of them, the source returns otherwise when it is read twice.
     pub async fn unsteady(&self, tx: &mut PgConnection) -> Result<i64, BatchError> {
-        let scope = self.scope(tx).await?;
+        let scope = self.of.scope(tx).await?;
         let once: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
         let twice: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
         let unsteady = once.iter().zip(&twice).filter(|(once, twice)| once.doc != twice.doc);
@@ -119,27 +120,24 @@ impl Comparison<'_> {
     pub async fn examine(&self, mut candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
         let ids: Vec<&str> =
             candidates.iter().map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect();
-        let mut found = match self.index.is_there().await? {
-            true => self.index.fetch(&ids).await?,
-            false => Default::default(),
-        };
+        let mut found = self.sink.fetch(&ids).await?;
         let fates = self.fates(candidates.iter_mut().map(|candidate| candidate.doc.take()).collect()).await?;
         let looked = candidates.into_iter().zip(fates).filter_map(|(candidate, fate)| {
             let stored = found.remove(&candidate.id);
-            let kind = self.kind(candidate.settled, document(fate.as_ref()), stored.as_ref())?;
+            let kind = self.kind(candidate.settled, document(fate.as_ref()), stored.as_deref())?;
             Some(Looked { candidate, fate, kind, stored })
         });
         Ok(looked.collect())
     }
 
-    fn kind(&self, settled: Option<bool>, doc: Option<&str>, stored: Option<&Stored>) -> Option<DifferenceKind> {
+    fn kind(&self, settled: Option<bool>, doc: Option<&str>, stored: Option<&str>) -> Option<DifferenceKind> {
         match (settled, doc, stored) {
             (None, _, Some(_)) => Some(DifferenceKind::Extra),
             (Some(true), _, None) => Some(DifferenceKind::Missing),
-            (Some(true), Some(doc), Some(stored)) if self.depth == Depth::Rows => {
-                (self.hash(doc) != self.hash(&stored.body)).then_some(DifferenceKind::Different)
+            (Some(true), Some(doc), Some(stored)) if self.of.depth == Depth::Rows => {
+                (self.hash(doc) != self.hash(stored)).then_some(DifferenceKind::Different)
             }
-            (Some(true), None, Some(_)) if self.depth == Depth::Rows => Some(DifferenceKind::Different),
+            (Some(true), None, Some(_)) if self.of.depth == Depth::Rows => Some(DifferenceKind::Different),
             (None | Some(_), _, _) => None,
         }
     }
@@ -151,7 +149,7 @@ impl Comparison<'_> {
             DifferenceKind::Different => &mut remaining.different,
         } += 1;
         if remaining.sample.len() < SAMPLE {
-            let key = self.subject.key.iter().cloned().zip(looked.candidate.key.iter().cloned()).collect();
+            let key = self.of.subject.key.iter().cloned().zip(looked.candidate.key.iter().cloned()).collect();
             remaining.sample.push(Difference { kind: looked.kind, key, columns: self.values(looked) });
         }
     }
@@ -162,7 +160,7 @@ impl Comparison<'_> {
             return BTreeMap::new();
         };
         let (Ok(source), Ok(target)) =
-            (serde_json::from_str::<Fields<'_>>(written), serde_json::from_str::<Fields<'_>>(&stored.body))
+            (serde_json::from_str::<Fields<'_>>(written), serde_json::from_str::<Fields<'_>>(stored))
         else {
             return BTreeMap::new();
         };

@@ -8,14 +8,14 @@ use vitrina_shared::{
     store::tables::TargetColumn,
 };
 
-use crate::report::{reconcile::scope::Scope, subject::Subject};
+use crate::sink::{Scope, Subject, postgres::mart::Mart};
 
 /// What both sides are made of.
 pub struct Sides<'a> {
     /// The pipeline.
     pub subject: &'a Subject,
-    /// The mart's table.
-    pub table: &'a str,
+    /// The mart.
+    pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
     /// Which rows of the source count.
@@ -25,7 +25,7 @@ pub struct Sides<'a> {
 impl Sides<'_> {
     /// The columns that are compared: the query's, as far as the target has them.
     pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
-        let own = |name: &str| self.subject.columns.iter().find(|own| own.name == name);
+        let own = |name: &str| self.mart.columns.iter().find(|own| own.name == name);
         let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
         source.filter_map(|column| Some((column, own(&column.name)?))).collect()
     }
@@ -105,7 +105,7 @@ impl Sides<'_> {
             keys = self.keys(Side::Target),
             hash = self.hash(Side::Target),
             control = self.control_value(Side::Target),
-            table = quote(self.table),
+            table = quote(&self.mart.table),
         )
     }
 

@@ -23,12 +23,12 @@ const ALL_ROWS: &str = "select * from etl_page.read($1, $2, 'infinity', 92233720
 
 impl Comparison<'_> {
     /// Reads both sides and has the server tell them apart.
-    pub async fn tell_apart(&self, tx: &mut PgConnection, is_there: bool) -> Result<Totals, BatchError> {
+    pub async fn tell_apart(&self, tx: &mut PgConnection) -> Result<Totals, BatchError> {
         compared::prepare(tx).await?;
         self.put_down_source(tx, false).await?;
         if compared::repeats(tx).await? {
             // A source may have several versions of a row: the newest is the one that is written.
-            if self.subject.draft().mode == Mode::Full || self.subject.pages_itself() {
+            if self.of.subject.draft().mode == Mode::Full || self.of.subject.pages_itself() {
                 return Err(BatchError::fatal(
                     "the query returns several rows for one key of the target: make the key unique in the query",
                 ));
@@ -36,16 +36,16 @@ impl Comparison<'_> {
             compared::forget_source(tx).await?;
             self.put_down_source(tx, true).await?;
         }
-        if is_there {
+        if self.is_there {
             self.put_down_target(tx).await?;
         }
         Ok(compared::tell_apart(tx).await?)
     }
 
     async fn put_down_source(&self, tx: &mut PgConnection, newest_only: bool) -> Result<(), BatchError> {
-        let mut session = self.sessions().acquire().await?;
+        let mut session = self.of.sessions.acquire().await?;
         let mut snapshot = session.begin_named(SNAPSHOT).await?;
-        let scope = self.scope(&mut snapshot).await?;
+        let scope = self.of.scope(&mut snapshot).await?;
         let mut down = PuttingDown::begin(tx, Side::Source).await?;
         let mut rows = sqlx::query_as::<_, SourceRow>(ALL_ROWS)
             .bind(self.all_rows(&scope, newest_only))
@@ -73,14 +73,14 @@ impl Comparison<'_> {
 
     /// Every row of the source; of several versions of one the newest, where that is asked for.
     fn all_rows(&self, scope: &Scope, newest_only: bool) -> String {
-        let subject = &self.subject;
+        let subject = self.of.subject;
         let (only, order) = subject.newest_only(newest_only);
         format!(
             "select {only} {key}, {settled}, {doc} from ({query}\n) as source {order}",
             key = subject.key_texts(),
             settled = scope.settled(subject),
-            doc = match self.depth {
-                Depth::Rows => bounded_row("source", self.env.max_row_bytes),
+            doc = match self.of.depth {
+                Depth::Rows => bounded_row("source", self.of.max_row_bytes),
                 Depth::Counts | Depth::Keys => "null::text".to_owned(),
             },
             query = subject.query(),
@@ -88,26 +88,25 @@ impl Comparison<'_> {
     }
 
     async fn put_down_target(&self, tx: &mut PgConnection) -> Result<(), BatchError> {
-        let columns = self.subject.key.len();
-        let mut contents = self.index.contents(self.depth == Depth::Rows).await?;
+        let columns = self.of.subject.key.len();
+        let mut contents = self.sink.contents(self.of.depth == Depth::Rows).await?;
         let mut down = PuttingDown::begin(tx, Side::Target).await?;
         let mut bare = false;
         loop {
-            let more = contents
-                .next(|id, body| {
-                    bare |= body.is_empty();
-                    let hash = if body.is_empty() { 0 } else { self.hash(body) };
-                    let key = elasticsearch::key(id, columns).filter(|key| key.len() > 1);
-                    let key = key.and_then(|key| serde_json::to_string(&key).ok());
-                    down.add(&Entry { id, key, hash, settled: true });
-                })
-                .await?;
+            let mut put = |id: &str, body: &str| {
+                bare |= body.is_empty();
+                let hash = if body.is_empty() { 0 } else { self.hash(body) };
+                let key = elasticsearch::key(id, columns).filter(|key| key.len() > 1);
+                let key = key.and_then(|key| serde_json::to_string(&key).ok());
+                down.add(&Entry { id, key, hash, settled: true });
+            };
+            let more = contents.next(&mut put).await?;
             down.send().await?;
             if !more {
                 break;
             }
         }
-        if bare && self.depth == Depth::Rows {
+        if bare && self.of.depth == Depth::Rows {
             return Err(BatchError::fatal(
                 "the index keeps no `_source` of its documents: only their keys can be compared",
             ));
@@ -128,7 +127,7 @@ impl Comparison<'_> {
         let there: Vec<bool> = docs.iter().map(Option::is_some).collect();
         let docs: Vec<String> = docs.into_iter().flatten().collect();
         let mut fates = match self.makes_documents {
-            true => self.subject.take_through_steps(docs).await?,
+            true => self.of.subject.take_through_steps(docs).await?,
             false => docs.into_iter().map(Fate::Passed).collect(),
         }
         .into_iter();

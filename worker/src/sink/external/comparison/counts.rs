@@ -1,16 +1,13 @@
 //! How many rows and documents there are, and the least and greatest values of one column.
 
 use vitrina_shared::{
-    domain::{
-        SourceColumn,
-        column_type::{Extremes, Field},
-    },
+    domain::{SourceColumn, column_type::Extremes},
     sql::quote,
     store::compared::Totals,
 };
 
 use super::{Comparison, SNAPSHOT};
-use crate::{elasticsearch::same_value, error::BatchError};
+use crate::{elasticsearch::same_value, error::BatchError, sink::Scope};
 
 const COUNT: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
     as counted (source_rows bigint, in_flight bigint, least text, greatest text)";
@@ -53,9 +50,9 @@ impl Counted {
 impl Comparison<'_> {
     /// The column whose least and greatest values are told: what grows with every change, or else the key.
     pub fn control(&self) -> Option<&SourceColumn> {
-        let name = self.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
-        let name = name.or(self.subject.key.first()).filter(|name| self.subject.is_untouched(name))?;
-        self.subject.reader.columns.iter().find(|column| &column.name == name)
+        let name = self.of.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
+        let name = name.or(self.of.subject.key.first()).filter(|name| self.of.subject.is_untouched(name))?;
+        self.of.subject.reader.columns.iter().find(|column| &column.name == name)
     }
 
     /// The same, where an index has its values in the same order. Values of others are not told.
@@ -64,17 +61,14 @@ impl Comparison<'_> {
     }
 
     /// Counts both sides.
-    pub async fn count(&self, is_there: bool) -> Result<Counted, BatchError> {
+    pub async fn count(&self) -> Result<Counted, BatchError> {
         let mut counted = self.count_source(false).await?;
-        if !is_there {
+        if !self.is_there {
             return Ok(counted);
         }
-        counted.target_rows = self.index.count(&self.name).await?.cast_signed();
+        counted.target_rows = self.sink.count().await?.cast_signed();
         if let Some(column) = self.ordered_control() {
-            let is_time = column.own_type().field() == Field::Timestamp;
-            for (place, order) in ["asc", "desc"].into_iter().enumerate() {
-                counted.target[place] = self.index.extreme(&column.name, is_time, order).await?;
-            }
+            counted.target = [self.sink.extreme(column, false).await?, self.sink.extreme(column, true).await?];
         }
         Ok(counted)
     }
@@ -88,9 +82,9 @@ impl Comparison<'_> {
     }
 
     async fn count_source(&self, newest_only: bool) -> Result<Counted, BatchError> {
-        let mut session = self.sessions().acquire().await?;
+        let mut session = self.of.sessions.acquire().await?;
         let mut tx = session.begin_named(SNAPSHOT).await?;
-        let scope = self.scope(&mut tx).await?;
+        let scope = self.of.scope(&mut tx).await?;
         let control = match self.ordered_control() {
             // Its text has the same order.
             Some(column) if column.own_type().extremes() == Extremes::AsArray => {
@@ -99,13 +93,13 @@ impl Comparison<'_> {
             Some(column) => format!("source.{}", quote(&column.name)),
             None => "null::text".to_owned(),
         };
-        let (only, order) = self.subject.newest_only(newest_only);
+        let (only, order) = self.of.subject.newest_only(newest_only);
         let query = format!(
             "select count(*) filter (where settled), count(*) filter (where not settled),
                     to_json(min(c) filter (where settled))::text, to_json(max(c) filter (where settled))::text
              from (select {only} {settled} as settled, {control} as c from ({query}\n) as source {order}) as rows",
-            settled = scope.settled(&self.subject),
-            query = self.subject.query(),
+            settled = scope.settled(&self.of.subject),
+            query = self.of.subject.query(),
         );
         let (source_rows, in_flight, least, greatest) =
             sqlx::query_as(COUNT).bind(query).bind(parameters(&scope)).fetch_one(&mut *tx).await?;
@@ -115,6 +109,6 @@ impl Comparison<'_> {
 }
 
 /// What queries get as `$5`: the scope, where those that compare marts have it.
-pub fn parameters(scope: &super::Scope) -> Vec<Option<String>> {
+pub fn parameters(scope: &Scope) -> Vec<Option<String>> {
     [None, None].into_iter().chain(scope.parameters()).collect()
 }

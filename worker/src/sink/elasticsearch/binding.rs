@@ -6,29 +6,21 @@
 use sqlx::PgConnection;
 use vitrina_shared::store::runs::{self, OpenRun};
 
-use crate::{error::BatchError, sink::elasticsearch::IndexSink};
-
-/// What a run writes to.
-#[derive(Debug)]
-pub(super) struct Binding {
-    /// Which index it is.
-    pub target_id: String,
-    /// Whether the pipeline's checkpoint says nothing about it.
-    pub anew: bool,
-}
+use super::IndexSink;
+use crate::sink::{BatchError, Prepared};
 
 /// Prepares the index of a run. One that goes on must find the index that it began with.
 pub(super) async fn bind(
     connection: &mut PgConnection,
-    index: &IndexSink,
+    sink: &IndexSink,
     run: &OpenRun,
-) -> Result<Binding, BatchError> {
-    let target_id = index.prepare(run.target_id.as_deref()).await?;
-    if run.started_at.is_some() || index.rebuilds() {
-        return Ok(Binding { target_id, anew: false });
+) -> Result<Prepared, BatchError> {
+    let target_id = sink.find(run.id, run.target_id.as_deref()).await?;
+    if run.started_at.is_some() || sink.rebuilds {
+        return Ok(Prepared { target_id: Some(target_id), anew: false });
     }
     // Before the first document: afterwards the other pipelines of the index would not see that it was empty.
-    let emptied = index.is_empty().await? && runs::part_from_emptied(connection, &target_id).await?;
+    let emptied = sink.index.is_empty().await? && runs::part_from_emptied(connection, &target_id).await?;
     let reason = match run.checkpoint_from {
         None => None,
         Some(_) if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
@@ -38,5 +30,5 @@ pub(super) async fn bind(
         let (target, of) = (target_id.as_str(), run.checkpoint_of.as_deref());
         tracing::warn!(index = target, checkpoint_of = of, reason, "the run begins at the first row");
     }
-    Ok(Binding { target_id, anew: reason.is_some() })
+    Ok(Prepared { target_id: Some(target_id), anew: reason.is_some() })
 }

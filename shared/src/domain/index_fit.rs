@@ -1,26 +1,24 @@
-//! What must hold between the reader's columns and an index. Elasticsearch itself is not asked: workers do that.
+//! What must hold between the columns that arrive and an index. Elasticsearch itself is not asked: workers do that.
 
-use crate::domain::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode};
-
-use super::Reader;
+use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode};
 
 /// Names that Elasticsearch keeps for itself.
 const RESERVED: &[&str] =
     &["_id", "_index", "_type", "_source", "_routing", "_version", "_seq_no", "_field_names", "_ignored", "_doc_count"];
 
 /// Where a pipeline does not fit the index that it writes.
-pub(super) fn mismatches(draft: &PipelineDraft, target: &Target, reader: &Reader) -> Vec<Problem> {
+pub(super) fn mismatches(draft: &PipelineDraft, target: &Target, arriving: &[SourceColumn]) -> Vec<Problem> {
     let (_, field) = draft.final_target();
     let (_, query) = draft.reader().unwrap_or(("", "source_query"));
     let mut problems: Vec<Problem> =
-        reader.arriving.iter().filter_map(name_problem).map(|message| Problem::new(query, message)).collect();
+        arriving.iter().filter_map(name_problem).map(|message| Problem::new(query, message)).collect();
     if draft.options.full_strategy.is_some() {
         let message = "an index is always built anew and swapped: leave full_strategy out";
         problems.push(Problem::new("options.full_strategy", message));
     }
     match IndexOptions::parse(&target.options) {
         Ok(options) => {
-            let problem = write_problem(draft, &options, reader);
+            let problem = write_problem(draft, &options, arriving);
             problems.extend(problem.map(|message| Problem::new(field, message)));
         }
         Err(wrong) => {
@@ -42,7 +40,7 @@ fn name_problem(column: &SourceColumn) -> Option<String> {
     }
 }
 
-fn write_problem(draft: &PipelineDraft, options: &IndexOptions, reader: &Reader) -> Option<String> {
+fn write_problem(draft: &PipelineDraft, options: &IndexOptions, arriving: &[SourceColumn]) -> Option<String> {
     if draft.mode == Mode::Full {
         return None;
     }
@@ -50,7 +48,7 @@ fn write_problem(draft: &PipelineDraft, options: &IndexOptions, reader: &Reader)
     if options.write? != WriteMode::Update {
         return None;
     }
-    let column = reader.arriving.iter().find(|column| column.value_type().is_json())?;
+    let column = arriving.iter().find(|column| column.value_type().is_json())?;
     Some(format!(
         "`{target}` has the option write `update`, which would merge the objects of column `{}` with those that are there: \
          leave the option out, or choose `index`",

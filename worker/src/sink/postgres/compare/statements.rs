@@ -8,12 +8,12 @@
 
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    sql::{self, literal, quote},
+    sql::{literal, quote},
     store::tables::TargetColumn,
 };
 
 use super::sides::Sides;
-use crate::report::reconcile::scope::Scope;
+use crate::sink::Scope;
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;
@@ -185,7 +185,7 @@ impl Sides<'_> {
             differs = differs.join(" || "),
             target_keys = self.target_keys(),
             target_values = values("target"),
-            table = quote(self.table),
+            table = quote(&self.mart.table),
             same = self.same_key("s", "t"),
         )
     }
@@ -217,7 +217,7 @@ impl Sides<'_> {
         };
         let (values, none) = (self.written_values(), "0::bigint");
         let (removed, written) = ("select count(*) from gone", "select count(*) from written");
-        match (remove_extra, self.subject.unique.is_empty()) {
+        match (remove_extra, self.mart.unique.is_empty()) {
             (false, _) => vec![RepairStatement::Change(statement(&values, &[&write], none, written))],
             (true, true) => vec![RepairStatement::Change(statement(&values, &[&remove, &write], removed, written))],
             (true, false) => {
@@ -230,20 +230,11 @@ impl Sides<'_> {
         }
     }
 
-    /// The condition of a row of `target` getting another value in a column that is unique, as runs have it; none where no row
-    /// may be removed for that.
+    /// The condition of a row of `target` giving a unique value to another one, as runs have it; none where no row may be
+    /// removed for that.
     fn passes_on(&self) -> Option<String> {
-        let unique =
-            |name: &String| self.subject.unique.iter().any(|index| !index.deferred && index.columns.contains(name));
-        let compared = self.compared();
-        let passed_on =
-            compared.iter().enumerate().filter(|(_, (_, own))| own.can_change(&self.subject.key) && unique(&own.name));
-        let (old, new): (Vec<_>, Vec<_>) = passed_on
-            .map(|(n, (_, own))| (format!("target.{}", quote(&own.name)), format!("found.v{n}::{}", own.type_name)))
-            .unzip();
-        (self.subject.can_rewrite && !old.is_empty()).then(|| {
-            format!("found.kind = 'different' and record_image_ne(row({}), row({}))", old.join(", "), new.join(", "))
-        })
+        let differs = self.mart.passes_on(|place, own| format!("found.v{place}::{}", own.type_name))?;
+        Some(format!("found.kind = 'different' and {differs}"))
     }
 
     /// `gone`: removes the rows of `target` that were found and fulfil a condition.
@@ -254,7 +245,7 @@ impl Sides<'_> {
             "gone as (
                  delete from analytics.{table} as target using found where {condition} and {same} returning 1
              )",
-            table = quote(self.table),
+            table = quote(&self.mart.table),
             same = same.join(" and "),
         )
     }
@@ -268,13 +259,9 @@ impl Sides<'_> {
 
     /// `written`: writes what is missing or different.
     fn write(&self) -> String {
-        let compared = self.compared();
-        let changing = compared.iter().map(|(_, own)| *own).filter(|own| own.can_change(&self.subject.key));
-        let changing: Vec<_> = changing.map(|own| (own.name.as_str(), own.identity)).collect();
-        let places: Vec<_> = (0..compared.len()).map(|n| format!("v{n}")).collect();
+        let places: Vec<_> = (0..self.compared().len()).map(|n| format!("v{n}")).collect();
         let rows = format!("select {} from found where kind in ('missing', 'different')", places.join(", "));
-        let names = compared.iter().map(|(_, own)| own.name.as_str());
-        format!("written as ({})", sql::upsert(self.table, names, &self.subject.key, &changing, &rows))
+        format!("written as ({})", self.mart.upsert(&rows))
     }
 
     /// `found`: the rows that are looked at, with their `kind` where they differ, and `more` of the source's columns.
