@@ -98,7 +98,7 @@ impl Comparison<'_> {
             "select count(*) filter (where settled), count(*) filter (where not settled),
                     to_json(min(c) filter (where settled))::text, to_json(max(c) filter (where settled))::text
              from (select {only} {settled} as settled, {control} as c from ({query}\n) as source {order}) as rows",
-            settled = scope.settled(&self.of.subject),
+            settled = scope.settled(self.of.subject),
             query = self.of.subject.query(),
         );
         let (source_rows, in_flight, least, greatest) =
