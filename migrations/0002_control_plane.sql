@@ -8,7 +8,7 @@ create table etl.etl_targets (
     created_at timestamptz not null default now(),
 
     constraint etl_targets_pkey primary key (target),
-    constraint etl_targets_target_check check (target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|es:[a-z0-9][a-z0-9_.-]{0,199})$'),
+    constraint etl_targets_target_check check (target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]+:[a-z0-9][a-z0-9_.-]{0,199})$'),
     constraint etl_targets_key_check check (cardinality(key) between 1 and 16),
     constraint etl_targets_options_check check (jsonb_typeof(options) = 'object')
 );
@@ -119,7 +119,8 @@ create table etl.etl_runs (
     constraint etl_runs_mode_check check (mode in ('full', 'incremental')),
     constraint etl_runs_status_check
         check (status in ('QUEUED', 'RUNNING', 'PAUSED', 'SUCCESS', 'FAILED', 'CANCELLED')),
-    constraint etl_runs_trigger_check check (trigger in ('API', 'AGAIN', 'RECOVERY')),
+    constraint etl_runs_trigger_check
+        check (trigger in ('API', 'AGAIN', 'RECOVERY', 'SCHEDULE', 'CHANGE', 'CHAIN', 'BACKFILL', 'SQL')),
     constraint etl_runs_error_class_check
         check (error_class in ('Transient', 'RateLimited', 'Quota', 'Fatal', 'Row')),
     constraint etl_runs_error_check check (length(error) <= 4000),

@@ -414,9 +414,11 @@ CREATE FUNCTION etl.sink_of(inputs jsonb) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select case
-        when coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') like 'es:%' then 'elasticsearch'
+        when target like 'es:%' then 'elasticsearch'
+        when target like '%:%' then split_part(target, ':', 1)
         else 'postgres'
     end
+    from coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') as target
 $$;
 
 COMMENT ON FUNCTION etl.sink_of(inputs jsonb) IS 'The label `sink` of a run with these inputs';
@@ -1189,7 +1191,7 @@ CREATE TABLE etl.etl_runs (
     CONSTRAINT etl_runs_finished_check CHECK (((finished_at IS NOT NULL) = (status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'CANCELLED'::text])))),
     CONSTRAINT etl_runs_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
     CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text, 'PAUSED'::text, 'SUCCESS'::text, 'FAILED'::text, 'CANCELLED'::text]))),
-    CONSTRAINT etl_runs_trigger_check CHECK ((trigger = ANY (ARRAY['API'::text, 'AGAIN'::text, 'RECOVERY'::text])))
+    CONSTRAINT etl_runs_trigger_check CHECK ((trigger = ANY (ARRAY['API'::text, 'AGAIN'::text, 'RECOVERY'::text, 'SCHEDULE'::text, 'CHANGE'::text, 'CHAIN'::text, 'BACKFILL'::text, 'SQL'::text])))
 )
 WITH (fillfactor='70');
 
@@ -1249,7 +1251,7 @@ CREATE TABLE etl.etl_targets (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_targets_key_check CHECK (((cardinality(key) >= 1) AND (cardinality(key) <= 16))),
     CONSTRAINT etl_targets_options_check CHECK ((jsonb_typeof(options) = 'object'::text)),
-    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|es:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
+    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]+:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
 );
 
 COMMENT ON TABLE etl.etl_targets IS 'The whitelist: the only tables and indexes that a pipeline may write';

@@ -105,7 +105,7 @@ pub async fn change(
     let changed = read_back(&mut tx, id).await?;
     let must_pause = !draft.enabled && matches!(current.status, Status::RunRequested | Status::Running);
     if must_pause {
-        lifecycle::pause(&mut tx, &changed, "disabled", cause).await?;
+        lifecycle::pause(&mut tx, &id.into(), "disabled", cause).await?;
     }
     let outdated = checkpoint == OnCheckpoint::Forget || !current.draft.shares_checkpoint(draft);
     // What was removed because the old query did not return it is behind the checkpoint for the new one.

@@ -1,8 +1,14 @@
 //! The only code that changes the status of a pipeline.
 //!
-//! lock the row → ask the domain → write the run and its job → write the status → log the transition,
-//! in one transaction, so that status, history and queue can never disagree. The commit of such a transaction does not
-//! wait for the disk, because others would wait with it; who answers a client waits afterwards.
+//! read what is there → ask the domain → one statement applies everything, or nothing if the row has changed since → read again,
+//!
+//! so that status, run, queue and log can never disagree. A row is read without a lock where one statement is all that follows;
+//! otherwise, and after a statement that changed nothing, it is locked first, and then the same statement always applies.
+//! The commit of a transition does not wait for the disk, because others would wait with it; callers that answer a client wait
+//! for the flush afterwards.
+//!
+//! What follows from a transition (events, and whatever else reacts to it) reads the log by `id > cursor`. Nothing hangs on the
+//! code that writes it.
 
 mod enqueue;
 pub mod execution;
@@ -15,22 +21,22 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::{
     domain::{
-        Command, IllegalTransition, Pipeline, PipelineRef, RunId, RunStatus, Status, error_class::without_values,
+        Command, Decision, ErrorClass, IllegalTransition, Pipeline, PipelineId, PipelineRef, RunId, Status,
+        error_class::without_values,
     },
     store::{
-        self, backends, horizon, pipelines, runs, state,
-        transitions::{self, NewTransition},
+        self, backends, horizon,
+        pipelines::{self, Seen},
+        runs, state,
+        status::{self, RunChange, StatusChange},
     },
 };
 
 pub use execution::give_up;
 pub use recovery::recover;
 pub use refusal::LifecycleError;
-pub use request::{RequestedRun, WantedRun, request_run, request_run_as, run_again};
+pub use request::{RequestedRun, WantedRun, request_run, run_again};
 pub use shared_target::{forget_others, refuse_shared_target};
-
-/// Why a pipeline is to run.
-const RUN_REQUESTED: &str = "run requested";
 
 /// Who wants something, and the request it came with.
 #[derive(Debug, Clone, Copy)]
@@ -54,25 +60,24 @@ pub struct Cancelled {
 pub async fn request_pause(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
-    let pipeline = lock(&mut tx, pipeline).await?;
-    if matches!(pipeline.status, Status::PauseRequested | Status::Paused) {
-        return Ok(pipeline.status);
-    }
-    let status = pause(&mut tx, &pipeline, "pause requested", cause).await?;
+    let status = pause(&mut tx, pipeline, "pause requested", cause).await?;
     tx.commit().await?;
     store::flush(&mut connection).await?;
     Ok(status)
 }
 
-/// Requests a pause within the caller's transaction, on a pipeline that the caller has locked.
+/// Requests a pause within the caller's transaction.
 pub(crate) async fn pause(
     tx: &mut PgConnection,
-    pipeline: &Pipeline,
+    pipeline: &PipelineRef,
     reason: &str,
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
-    let run = runs::find_active(tx, pipeline.id).await?;
-    change(tx, pipeline, Command::RequestPause, run.map(|run| run.id), reason, cause).await
+    let seen = lock(tx, pipeline).await?;
+    match seen.pipeline.status.decide(Command::RequestPause) {
+        Decision::Change(_) => change(tx, &seen, Command::RequestPause, reason, cause).await,
+        Decision::Stay | Decision::Drop => Ok(seen.pipeline.status),
+    }
 }
 
 /// Ends the unfinished run at once: a batch that is being written does not commit, and its statement is cancelled on the
@@ -80,18 +85,14 @@ pub(crate) async fn pause(
 pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Cancelled, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
-    let pipeline = lock(&mut tx, pipeline).await?;
-    pipeline.status.apply(Command::Cancel)?;
-    let run = runs::find_active(&mut tx, pipeline.id).await?;
-    if let Some(run) = &run {
-        runs::end(&mut tx, run.id, RunStatus::Cancelled).await?;
+    let seen = lock(&mut tx, pipeline).await?;
+    let status = change(&mut tx, &seen, Command::Cancel, "cancelled", cause).await?;
+    if let Some(run) = seen.run {
         runs::withdraw_jobs(&mut tx, run.id, "the run was cancelled").await?;
     }
-    let run = run.map(|run| run.id);
-    let status = change(&mut tx, &pipeline, Command::Cancel, run, "cancelled", cause).await?;
     tx.commit().await?;
-    let statements = match run {
-        Some(run) => cancel_statements(&mut connection, run).await,
+    let statements = match seen.run {
+        Some(run) => cancel_statements(&mut connection, run.id).await,
         None => 0,
     };
     store::flush(&mut connection).await?;
@@ -117,7 +118,7 @@ async fn cancel_statements(connection: &mut PgConnection, run: RunId) -> u64 {
 pub async fn reset(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Status, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
-    let pipeline = lock(&mut tx, pipeline).await?;
+    let Seen { pipeline, .. } = lock(&mut tx, pipeline).await?;
     let status = forget_checkpoint(&mut tx, &pipeline, "checkpoint forgotten", cause).await?;
     tx.commit().await?;
     store::flush(&mut connection).await?;
@@ -131,61 +132,98 @@ pub(crate) async fn forget_checkpoint(
     reason: &str,
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
-    pipeline.status.apply(Command::Reset)?;
+    let seen = Seen { pipeline: pipeline.clone(), edition: None, run: None, checkpoint: None };
+    let status = change(tx, &seen, Command::Reset, reason, cause).await?;
     state::forget(tx, pipeline.id).await?;
     horizon::forget(tx, pipeline.id).await?;
-    change(tx, pipeline, Command::Reset, None, reason, cause).await
+    Ok(status)
 }
 
-async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, LifecycleError> {
-    pipelines::lock(tx, pipeline).await?.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))
+/// Reads a pipeline with what a change of its status depends on.
+async fn read(connection: &mut PgConnection, pipeline: &PipelineRef) -> Result<Seen, LifecycleError> {
+    pipelines::see(connection, pipeline).await?.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))
 }
 
-/// The one function that writes a status: asks the domain, writes, logs.
+/// Reads the same once the pipeline's row is locked.
+async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Seen, LifecycleError> {
+    pipelines::lock(tx, pipeline).await?;
+    Ok(Seen { edition: None, ..read(tx, pipeline).await? })
+}
+
+/// Changes the status of a pipeline whose row is locked, and its unfinished run with it. Returns the status.
 async fn change(
     tx: &mut PgConnection,
-    pipeline: &Pipeline,
+    seen: &Seen,
     command: Command,
-    run_id: Option<RunId>,
     reason: &str,
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
-    let transition = transition(pipeline, command, run_id, reason, cause)?;
-    transitions::write(tx, &transition).await?;
-    tell(&transition);
-    Ok(transition.to)
+    let applied = apply(tx, seen, command, Some(reason), cause, Ending::default()).await?;
+    applied.ok_or(LifecycleError::CHANGED_UNDER_LOCK)
 }
 
-/// The change of status that a command makes, if the domain allows it.
-fn transition<'a>(
-    pipeline: &'a Pipeline,
+/// What a run leaves when it ends or rests.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ending<'a> {
+    /// The job in a worker's hands, and the worker.
+    job: Option<(&'a str, &'a str)>,
+    /// Why it failed.
+    error: Option<(ErrorClass, &'a str)>,
+}
+
+/// Applies a command to a pipeline and its unfinished run, if the domain allows it; without a reason the status stays. Returns
+/// the status, or nothing if the pipeline is not as it was seen or the job is another worker's: then nothing was changed.
+async fn apply(
+    connection: &mut PgConnection,
+    seen: &Seen,
     command: Command,
-    run_id: Option<RunId>,
-    reason: &'a str,
+    reason: Option<&str>,
+    cause: Cause<'_>,
+    Ending { job, error }: Ending<'_>,
+) -> Result<Option<Status>, LifecycleError> {
+    let change = StatusChange {
+        run_id: seen.run.map(|run| run.id),
+        seen: seen.edition.as_ref(),
+        ..status_change(seen.pipeline.id, seen.pipeline.status, command, reason, cause)?
+    };
+    let run = seen.run.filter(|run| run.status.after(command) != run.status || job.is_some());
+    let applied = match run {
+        Some(run) => {
+            let run = RunChange { status: run.status.after(command), job, error, if_complete: false };
+            status::change_run(connection, &change, run).await?.is_some()
+        }
+        None => status::change(connection, &change).await?,
+    };
+    if applied {
+        log_change(&seen.pipeline.draft.name, &change);
+    }
+    Ok(applied.then_some(change.to))
+}
+
+/// The change of status that a command makes, if the domain allows it; none without a reason.
+fn status_change<'a>(
+    pipeline_id: PipelineId,
+    from: Status,
+    command: Command,
+    reason: Option<&'a str>,
     cause: Cause<'a>,
-) -> Result<NewTransition<'a>, IllegalTransition> {
-    Ok(NewTransition {
-        pipeline_id: pipeline.id,
-        pipeline: &pipeline.draft.name,
-        run_id,
-        from: pipeline.status,
-        to: pipeline.status.apply(command)?,
-        actor: cause.actor,
-        reason,
-        correlation_id: Some(cause.correlation_id),
-    })
+) -> Result<StatusChange<'a>, IllegalTransition> {
+    let to = if reason.is_some() { from.apply(command)? } else { from };
+    let Cause { actor, correlation_id } = cause;
+    Ok(StatusChange { pipeline_id, run_id: None, from, to, seen: None, actor, reason, correlation_id })
 }
 
 /// One line for every change of a status.
-fn tell(transition: &NewTransition<'_>) {
+fn log_change(pipeline: &str, change: &StatusChange<'_>) {
+    let Some(reason) = change.reason else { return };
     tracing::info!(
-        pipeline = transition.pipeline,
-        pipeline_id = %transition.pipeline_id,
-        run_id = transition.run_id.map(tracing::field::display),
-        from = %transition.from,
-        to = %transition.to,
-        actor = transition.actor,
-        reason = %without_values(transition.reason),
+        pipeline,
+        pipeline_id = %change.pipeline_id,
+        run_id = change.run_id.map(tracing::field::display),
+        from = %change.from,
+        to = %change.to,
+        actor = change.actor,
+        reason = %without_values(reason),
         "transition",
     );
 }

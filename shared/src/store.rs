@@ -2,7 +2,6 @@
 //!
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
-pub(crate) mod at_once;
 pub mod backends;
 pub mod catalog;
 pub mod compared;
@@ -18,6 +17,7 @@ pub mod runs;
 pub mod server;
 pub mod sources;
 pub mod state;
+pub(crate) mod status;
 pub mod swaps;
 pub mod tables;
 pub mod targets;

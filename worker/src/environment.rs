@@ -17,13 +17,15 @@ use vitrina_shared::{
 };
 
 use crate::{
-    batch::{Plan, Reviewed},
     clock::DatabaseClock,
-    elasticsearch::{Client, SinkError},
     in_hand::InHand,
     mutex::unpoisoned,
+    plan::{Plan, Reviewed},
     report_slots::ReportSlots,
-    session::Sessions,
+    session::{LONGEST_STATEMENT, Sessions},
+    sink::Sinks,
+    source::{Sources, home::Home},
+    step::{StepContext, StepRegistry},
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
@@ -46,11 +48,19 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats, maintenance, and giving back jobs.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
+    /// What the database's clock said last.
+    pub clock: Arc<DatabaseClock>,
 }
 
 impl Connections {
+    /// The home database as a source.
+    pub fn home(&self, schemas: SourceSchemas) -> Home {
+        let Self { describing, reading, clock, .. } = self.clone();
+        Home { describing, schemas, reading, clock }
+    }
+
     /// Opens what a first run needs and prepares what is asked of every query, before there is a run: where the database is
     /// far away, it would wait for that.
     pub async fn warm_up(&self, schemas: &SourceSchemas) {
@@ -78,16 +88,14 @@ impl Connections {
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
-    /// For reading pages whose rows pass through the worker, while they are written over another connection.
-    pub reading: PgPool,
-    /// For describing queries.
-    pub describing: Describing,
+    /// Where pipelines read from.
+    pub sources: Sources,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
     /// Room for reports.
     pub report_slots: ReportSlots,
     /// Runs and reports that are being worked on.
@@ -96,14 +104,14 @@ pub struct Environment {
     pub max_row_bytes: u32,
     /// The worker's unique name.
     pub name: String,
-    /// Schemas that source queries may read.
-    pub schemas: SourceSchemas,
+    /// Steps that plans may name.
+    pub steps: StepRegistry,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
     pub life: CancellationToken,
     /// What the database's clock said last.
-    pub clock: DatabaseClock,
+    pub clock: Arc<DatabaseClock>,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
     /// How many tasks work on a job: one that gave it back may still wait for the database while another has taken it.
@@ -117,29 +125,28 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         connections: Connections,
+        (sources, steps): (Sources, StepRegistry),
         max_row_bytes: u32,
         name: String,
-        schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reading, describing, reports, control, elasticsearch } = connections;
+        let Connections { batches, reports, control, sinks, clock, .. } = connections;
         Self {
             db: batches,
-            reading,
-            describing,
+            sources,
             reports,
             control,
-            elasticsearch,
+            sinks,
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
             max_row_bytes,
             name,
-            schemas,
+            steps,
             stop,
             life,
-            clock: DatabaseClock::default(),
+            clock,
             wake,
             working: Mutex::default(),
             plans: Mutex::default(),
@@ -160,7 +167,18 @@ impl Environment {
 
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
-        Sessions::new(pool, id, self.in_hand.given_up(id), self.in_hand.waits(id))
+        Sessions::new(pool, self.in_hand.handle(id))
+    }
+
+    /// What the steps of a pipeline reach the world through, while a statement for this run or report reads their rows.
+    pub fn step_context(&self, pipeline: PipelineId, id: Uuid, correlation_id: &str) -> StepContext {
+        StepContext {
+            pipeline,
+            id,
+            correlation_id: correlation_id.to_owned(),
+            cancelled: self.in_hand.handle(id).given_up,
+            deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
+        }
     }
 
     /// The plan of a run, if it was made here before.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use salvo::{Depot, Request, oapi::endpoint, writing::Json};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{Run, RunId},
+    domain::{Run, RunId, Trigger},
     lifecycle::{self, WantedRun},
     metrics::CANCELLED_STATEMENTS,
     store::{
@@ -43,11 +43,12 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
     let (pipeline, db) = (input::pipeline(req), app.db());
     let requested = app.command(pipeline.clone(), async move {
         let wanted = WantedRun {
+            trigger: Trigger::Api,
             idempotency_key: key.as_deref(),
             full: full.unwrap_or(false),
             allow_removal: allow_removal.unwrap_or(false),
         };
-        Ok(lifecycle::request_run_as(&db, &pipeline, wanted, actor.cause()).await?)
+        Ok(lifecycle::request_run(&db, &pipeline, wanted, actor.cause()).await?)
     });
     Ok(Accepted(requested.await?.into()))
 }

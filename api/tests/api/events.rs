@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use vitrina_shared::{
-    lifecycle::{self, Cause},
+    domain::Trigger,
+    lifecycle::{self, Cause, WantedRun},
     progress::{self, Progress},
 };
 
@@ -30,7 +31,7 @@ async fn log_many(api: &Api, count: i32, reason: usize) {
 /// Runs and cancels once, without the API: two transitions.
 async fn two_transitions(api: &Api, pipeline: &str) {
     let Ok(pipeline) = pipeline.parse();
-    lifecycle::request_run(api.db.pool(), &pipeline, None, TEST).await.unwrap();
+    lifecycle::request_run(api.db.pool(), &pipeline, WantedRun::by(Trigger::Api), TEST).await.unwrap();
     lifecycle::cancel(api.db.pool(), &pipeline, TEST).await.unwrap();
 }
 

@@ -10,7 +10,8 @@ use tokio::{
     process::{Child, Command},
 };
 use vitrina_shared::{
-    lifecycle::{self, Cause},
+    domain::Trigger,
+    lifecycle::{self, Cause, WantedRun},
     testing::TestDatabase,
 };
 
@@ -391,7 +392,7 @@ async fn a_stream_of_events_goes_on_after_the_connections_fell_silent() {
     proxy.freeze();
     let Ok(genres) = "genres".parse();
     let cause = Cause { actor: "test", correlation_id: "test" };
-    lifecycle::request_run(api.db.pool(), &genres, None, cause).await.unwrap();
+    lifecycle::request_run(api.db.pool(), &genres, WantedRun::by(Trigger::Api), cause).await.unwrap();
     let (_, first) = events.transition().await;
     assert_eq!(first["to"], "RUN_REQUESTED");
     lifecycle::cancel(api.db.pool(), &genres, cause).await.unwrap();
@@ -410,7 +411,7 @@ async fn a_stream_of_events_goes_on_after_its_connection_fell_silent_while_it_wa
     lock.rollback().await.unwrap();
     let Ok(genres) = "genres".parse();
     let cause = Cause { actor: "test", correlation_id: "test" };
-    lifecycle::request_run(api.db.pool(), &genres, None, cause).await.unwrap();
+    lifecycle::request_run(api.db.pool(), &genres, WantedRun::by(Trigger::Api), cause).await.unwrap();
     let (_, first) = events.transition().await;
     assert_eq!(first["to"], "RUN_REQUESTED");
 }

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Checkpoint, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
+use serde::Deserialize;
+
+use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
 
 named_enum! {
     /// How a run stands.
@@ -30,6 +32,20 @@ impl RunStatus {
             Self::Queued | Self::Running | Self::Paused => false,
         }
     }
+
+    /// How an unfinished run stands after a command to its pipeline.
+    pub fn after(self, command: Command) -> Self {
+        match command {
+            Command::RequestRun if self == Self::Paused => Self::Queued,
+            // A worker may be writing a batch: a pause that is wished or withdrawn meanwhile changes nothing about that.
+            Command::RequestRun | Command::RequestPause | Command::Reset => self,
+            Command::Claim => Self::Running,
+            Command::ConfirmPause => Self::Paused,
+            Command::Finish => Self::Success,
+            Command::Fail => Self::Failed,
+            Command::Cancel => Self::Cancelled,
+        }
+    }
 }
 
 named_enum! {
@@ -39,9 +55,27 @@ named_enum! {
         Api = "API",
         /// A client that wants an earlier run repeated.
         Again = "AGAIN",
-        /// Recovery, for a status that somebody set by hand.
+        /// Recovery, for a status that was set by hand.
         Recovery = "RECOVERY",
+        /// A time that has come.
+        Schedule = "SCHEDULE",
+        /// A change of the source.
+        Change = "CHANGE",
+        /// The end of another pipeline's run.
+        Chain = "CHAIN",
+        /// A range of keys that is to be read again.
+        Backfill = "BACKFILL",
+        /// A call of an SQL function.
+        Sql = "SQL",
     }
+}
+
+/// What is read of an unfinished run together with its pipeline.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct UnfinishedRun {
+    pub id: RunId,
+    pub status: RunStatus,
+    pub mode: Mode,
 }
 
 /// A row of `etl.etl_runs`.

@@ -92,7 +92,45 @@ pub struct IllegalTransition {
     pub command: Command,
 }
 
+/// What follows from a wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The status changes by these commands, one after the other; [`Status::apply`] may refuse the first.
+    Change(&'static [Command]),
+    /// Nothing changes: it is as wished.
+    Stay,
+    /// Nothing changes: there is no run that a worker could go on with.
+    Drop,
+}
+
 impl Status {
+    /// What `wish` leads to: clients wish what is so already, and workers find that something else was wished meanwhile. Every
+    /// pair is spelled out.
+    pub fn decide(self, wish: Command) -> Decision {
+        use Command::{Cancel, Claim, ConfirmPause, Fail, Finish, RequestPause, RequestRun, Reset};
+        use Decision::{Change, Drop, Stay};
+        use Status::{Failed, Idle, PauseRequested, Paused, RunRequested, Running};
+
+        match (self, wish) {
+            (Idle | Paused | Failed | PauseRequested, RequestRun) => Change(&[RequestRun]),
+            (RunRequested | Running, RequestRun) => Stay,
+            (Idle | Failed | RunRequested | Running, RequestPause) => Change(&[RequestPause]),
+            (PauseRequested | Paused, RequestPause) => Stay,
+            (Idle | RunRequested | Running | PauseRequested | Paused | Failed, Cancel) => Change(&[Cancel]),
+            (Idle | RunRequested | Running | PauseRequested | Paused | Failed, Reset) => Change(&[Reset]),
+
+            (RunRequested, Claim) => Change(&[Claim]),
+            (Running, Claim) | (RunRequested | Running, ConfirmPause) => Stay,
+            (PauseRequested, Claim | ConfirmPause) => Change(&[ConfirmPause]),
+            // A pause was withdrawn while a batch was written, or the run fails before it has begun.
+            (RunRequested, Finish) => Change(&[Claim, Finish]),
+            (RunRequested, Fail) => Change(&[Claim, Fail]),
+            (Running | PauseRequested, Finish) => Change(&[Finish]),
+            (Running | PauseRequested, Fail) => Change(&[Fail]),
+            (Idle | Paused | Failed, Claim | ConfirmPause | Finish | Fail) => Drop,
+        }
+    }
+
     /// The status after `command`. Every pair is spelled out: a new status does not compile until each is decided.
     pub fn apply(self, command: Command) -> Result<Self, IllegalTransition> {
         use Command::{Cancel, Claim, ConfirmPause, Fail, Finish, RequestPause, RequestRun, Reset};
@@ -144,6 +182,28 @@ mod tests {
     fn an_illegal_command_names_itself_and_the_status() {
         let refusal = Status::Idle.apply(Command::RequestPause).expect_err("idle cannot pause");
         assert_eq!(refusal.to_string(), "cannot pause a pipeline that is IDLE");
+    }
+
+    #[test]
+    fn what_is_decided_is_allowed_or_refused_with_the_wish_itself() {
+        for status in Status::ALL {
+            for wish in Command::ALL {
+                let Decision::Change(commands) = status.decide(wish) else { continue };
+                let end = commands.iter().try_fold(*status, |status, command| status.apply(*command));
+                assert!(end.is_ok() || commands == [wish], "{status} {wish:?}: {end:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_never_meets_a_refusal() {
+        for status in Status::ALL {
+            for wish in [Command::Claim, Command::ConfirmPause, Command::Finish, Command::Fail] {
+                let Decision::Change(commands) = status.decide(wish) else { continue };
+                let end = commands.iter().try_fold(*status, |status, command| status.apply(*command));
+                assert!(end.is_ok(), "{status} {wish:?}");
+            }
+        }
     }
 
     proptest! {

@@ -5,17 +5,28 @@
 
 use std::time::Duration;
 
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
-use super::{Cause, LifecycleError, change, enqueue, lock, tell};
+use super::{Cause, Ending, LifecycleError, apply, change, enqueue, lock, log_change, status_change};
 use crate::{
-    domain::{Command, ErrorClass, Pipeline, PipelineId, Position, Run, RunId, RunStatus, Status},
+    domain::{Command, Decision, ErrorClass, PipelineId, Position, RunStatus, Status},
     jobs::{BatchJob, EnqueueError},
-    store::{at_once, horizon, queue, runs, transitions::NewTransition},
+    store::{
+        horizon,
+        pipelines::Seen,
+        queue, runs,
+        status::{self, RunChange, StatusChange},
+    },
 };
+
+/// Why a pipeline is running.
+const BEGUN: &str = "begun by a worker";
 
 /// Why a pipeline is idle after a run.
 const FINISHED: &str = "finished";
+
+/// Why a pipeline whose pause was withdrawn is running.
+const GOES_ON: &str = "goes on";
 
 /// Why a pipeline rests.
 const BETWEEN_BATCHES: &str = "paused between batches";
@@ -46,24 +57,9 @@ impl HeldJob {
         (self.batch.batch, self.batch.after, self.batch.queued_us) = (batch, after, None);
     }
 
-    /// The change of status that this job expects to make.
-    fn transition<'a>(
-        &'a self,
-        pipeline: &'a str,
-        from: Status,
-        command: Command,
-        reason: &'a str,
-    ) -> Result<NewTransition<'a>, LifecycleError> {
-        Ok(NewTransition {
-            pipeline_id: self.batch.pipeline_id,
-            pipeline,
-            run_id: Some(self.batch.run_id),
-            from,
-            to: from.apply(command)?,
-            actor: &self.worker,
-            reason,
-            correlation_id: Some(&self.batch.correlation_id),
-        })
+    /// The job, as it ends with its run.
+    fn ending(&self) -> Ending<'_> {
+        Ending { job: Some((&self.id, &self.worker)), error: None }
     }
 }
 
@@ -80,36 +76,73 @@ pub enum Step {
     Dropped,
 }
 
-/// Whether the job's run is still the pipeline's unfinished one, with both rows read under the pipeline's lock.
-async fn current(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<(Pipeline, Run)>, LifecycleError> {
-    let pipeline = match lock(tx, &job.batch.pipeline_id.into()).await {
-        Ok(pipeline) => pipeline,
-        Err(LifecycleError::NoPipeline(_)) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let run = runs::find_active(tx, pipeline.id).await?.filter(|run| run.id == job.batch.run_id);
-    Ok(run.map(|run| (pipeline, run)))
+/// Locks the job's pipeline, if the job's run is still its unfinished one.
+async fn current(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Seen>, LifecycleError> {
+    match lock(tx, &job.batch.pipeline_id.into()).await {
+        Ok(seen) => Ok(Some(seen).filter(|seen| seen.run.is_some_and(|run| run.id == job.batch.run_id))),
+        Err(LifecycleError::NoPipeline(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-/// Begins or resumes the run of a job in one statement, if it is requested and nothing else is to be noted with it.
-/// Whether it did; if not, nothing was changed, and [`begin`] finds out what is to be done.
-pub async fn begin_at_once(
+/// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
+pub async fn begin(
+    connection: &mut PgConnection,
+    job: &HeldJob,
+    run: &runs::OpenRun,
+    start: &runs::Start,
+) -> Result<Step, LifecycleError> {
+    // While a run is queued its pipeline is nearly always RUN_REQUESTED: that need not be read.
+    if run.status == RunStatus::Queued && claim(connection, job, run, start).await? {
+        return Ok(Step::GoesOn);
+    }
+    let mut tx = connection.begin().await?;
+    let Some(seen) = current(&mut tx, job).await? else { return Ok(Step::Dropped) };
+    let step = match seen.pipeline.status.decide(Command::Claim) {
+        Decision::Change([Command::Claim]) => match claim(&mut tx, job, run, start).await? {
+            true => Step::GoesOn,
+            false => Step::Dropped,
+        },
+        Decision::Change(commands) => end(&mut tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await?,
+        Decision::Stay => {
+            if let Some(walks_by) = &start.walks_by {
+                runs::note_walk(&mut tx, run.id, walks_by).await?;
+            }
+            Step::GoesOn
+        }
+        Decision::Drop => Step::Dropped,
+    };
+    tx.commit().await?;
+    Ok(step)
+}
+
+/// Begins or resumes a run whose pipeline is RUN_REQUESTED. Whether it did.
+async fn claim(
     connection: &mut PgConnection,
     job: &HeldJob,
     run: &runs::OpenRun,
     start: &runs::Start,
 ) -> Result<bool, LifecycleError> {
-    if run.status != RunStatus::Queued || start.debts != runs::Debts::default() {
-        return Ok(false);
-    }
-    let name = &run.inputs.name;
     let reason = begun(run.started_at.is_some(), start.anew);
-    let transition = job.transition(name, Status::RunRequested, Command::Claim, reason)?;
-    let begun = at_once::begin(connection, &transition, start).await?;
-    if begun {
-        tell(&transition);
+    let change = StatusChange {
+        run_id: Some(run.id),
+        ..status_change(run.pipeline_id, Status::RunRequested, Command::Claim, Some(reason), job.cause())?
+    };
+    let claimed = if start.debts == runs::Debts::default() {
+        status::begin(connection, &change, start).await?
+    } else {
+        let mut tx = connection.begin().await?;
+        let claimed = status::begin(&mut tx, &change, start).await?;
+        if claimed {
+            settle_debts(&mut tx, run.pipeline_id, start).await?;
+            tx.commit().await?;
+        }
+        claimed
+    };
+    if claimed {
+        log_change(&run.inputs.name, &change);
     }
-    Ok(begun)
+    Ok(claimed)
 }
 
 /// Why a pipeline is running.
@@ -122,29 +155,7 @@ fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
         (false, Some(runs::Anew::Retyped)) => {
             "begun by a worker, at the first row: the type of incremental_key or incremental_id_key has changed"
         }
-        (false, None) => "begun by a worker",
-    }
-}
-
-/// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
-pub async fn begin(tx: &mut PgConnection, job: &HeldJob, start: &runs::Start) -> Result<Step, LifecycleError> {
-    let Some((pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
-    match pipeline.status {
-        Status::RunRequested => {
-            runs::begin(tx, run.id, start).await?;
-            settle_debts(tx, pipeline.id, start).await?;
-            let reason = begun(run.started_at.is_some(), start.anew);
-            change(tx, &pipeline, Command::Claim, Some(run.id), reason, job.cause()).await?;
-            Ok(Step::GoesOn)
-        }
-        Status::Running => {
-            if let Some(walks_by) = &start.walks_by {
-                runs::note_walk(tx, run.id, walks_by).await?;
-            }
-            Ok(Step::GoesOn)
-        }
-        Status::PauseRequested => rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await,
-        Status::Idle | Status::Paused | Status::Failed => Ok(Step::Dropped),
+        (false, None) => BEGUN,
     }
 }
 
@@ -164,68 +175,75 @@ async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs:
     Ok(())
 }
 
-/// Ends the run of a job in one statement, if it was walked to its end and nothing else is to be noted with it: neither
-/// a wish to rest, nor a transaction that appeared behind the run's bound. Returns what the run did; if
-/// something is in the way, nothing was changed, and [`conclude`] decides.
-pub async fn finish_at_once(
+/// Ends the run of a job, if its pipeline is RUNNING, it was walked to its end and nothing else is to be noted with it: no
+/// transaction has appeared behind the run's bound. Returns what the run did; if something is in the way, nothing was changed,
+/// and [`conclude`] decides.
+pub async fn finish(
     connection: &mut PgConnection,
     job: &HeldJob,
     pipeline: &str,
 ) -> Result<Option<runs::Sum>, LifecycleError> {
-    let transition = job.transition(pipeline, Status::Running, Command::Finish, FINISHED)?;
-    let last = at_once::LastJob { id: &job.id, worker: &job.worker };
-    let sum = at_once::finish(connection, &transition, last).await?;
+    let BatchJob { pipeline_id, run_id, .. } = job.batch;
+    let change = StatusChange {
+        run_id: Some(run_id),
+        ..status_change(pipeline_id, Status::Running, Command::Finish, Some(FINISHED), job.cause())?
+    };
+    let Ending { job, error } = job.ending();
+    let run = RunChange { status: RunStatus::Success, job, error, if_complete: true };
+    let sum = status::change_run(connection, &change, run).await?;
     if sum.is_some() {
-        tell(&transition);
+        log_change(pipeline, &change);
     }
     Ok(sum)
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
 pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Result<Step, LifecycleError> {
-    let Some((mut pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
-    if pipeline.status == Status::RunRequested {
+    let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
+    let wish = if walked { Command::Finish } else { Command::Claim };
+    match seen.pipeline.status.decide(wish) {
         // A pause was withdrawn while the batch was being written.
-        pipeline.status = change(tx, &pipeline, Command::Claim, Some(run.id), "goes on", job.cause()).await?;
-    }
-    if walked {
-        return finish(tx, job, &pipeline, run.id).await;
-    }
-    match pipeline.status {
-        Status::PauseRequested => rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await,
-        Status::Running => {
-            if !queue::finish(tx, &job.id, &job.worker).await? {
-                return Ok(Step::Dropped);
-            }
-            enqueue::ensure_jobs(tx, &pipeline, run.id).await?;
-            Ok(Step::GoesOn)
+        Decision::Change([Command::Claim]) => {
+            change(tx, &seen, Command::Claim, GOES_ON, job.cause()).await?;
+            hand_over(tx, job).await
         }
-        Status::Idle | Status::RunRequested | Status::Paused | Status::Failed => Ok(Step::Dropped),
+        Decision::Change(commands) => {
+            let reason = if walked { FINISHED } else { BETWEEN_BATCHES };
+            end(tx, job, seen, commands, reason, job.ending()).await
+        }
+        Decision::Stay => hand_over(tx, job).await,
+        Decision::Drop => Ok(Step::Dropped),
     }
 }
 
-async fn finish(tx: &mut PgConnection, job: &HeldJob, pipeline: &Pipeline, run: RunId) -> Result<Step, LifecycleError> {
-    if !queue::finish(tx, &job.id, &job.worker).await? {
-        return Ok(Step::Dropped);
-    }
-    runs::end(tx, run, RunStatus::Success).await?;
-    change(tx, pipeline, Command::Finish, Some(run), FINISHED, job.cause()).await?;
-    Ok(Step::Finished)
-}
-
-async fn rest(
+/// Lets a run rest or end by the last of these commands, on a locked row; a claim before it leads there.
+async fn end(
     tx: &mut PgConnection,
     job: &HeldJob,
-    pipeline: &Pipeline,
-    run: RunId,
+    mut seen: Seen,
+    commands: &[Command],
     reason: &str,
+    ending: Ending<'_>,
 ) -> Result<Step, LifecycleError> {
+    let Some((last, before)) = commands.split_last() else { return Ok(Step::Dropped) };
+    for command in before {
+        let reason = if *last == Command::Fail { BEGUN } else { GOES_ON };
+        seen.pipeline.status = change(tx, &seen, *command, reason, job.cause()).await?;
+    }
+    Ok(match apply(tx, &seen, *last, Some(reason), job.cause(), ending).await? {
+        Some(Status::Paused) => Step::Paused,
+        Some(_) => Step::Finished,
+        None => Step::Dropped,
+    })
+}
+
+/// Finishes the job and gives the run another one.
+async fn hand_over(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
     if !queue::finish(tx, &job.id, &job.worker).await? {
         return Ok(Step::Dropped);
     }
-    runs::pause(tx, run).await?;
-    change(tx, pipeline, Command::ConfirmPause, Some(run), reason, job.cause()).await?;
-    Ok(Step::Paused)
+    enqueue::ensure_jobs(tx, job.batch.pipeline_id, job.batch.run_id).await?;
+    Ok(Step::GoesOn)
 }
 
 /// Gives up: the run failed and the pipeline waits for someone to act.
@@ -235,28 +253,20 @@ pub async fn fail(
     class: ErrorClass,
     error: &str,
 ) -> Result<Step, LifecycleError> {
-    let Some((pipeline, run)) = current(tx, job).await? else { return Ok(Step::Dropped) };
-    if !queue::finish(tx, &job.id, &job.worker).await? {
-        return Ok(Step::Dropped);
-    }
-    fail_run(tx, job, pipeline, run.id, class, error).await?;
-    Ok(Step::Finished)
+    fail_run(tx, job, Ending { error: Some((class, error)), ..job.ending() }, error).await
 }
 
 async fn fail_run(
     tx: &mut PgConnection,
     job: &HeldJob,
-    mut pipeline: Pipeline,
-    run: RunId,
-    class: ErrorClass,
+    ending: Ending<'_>,
     error: &str,
-) -> Result<(), LifecycleError> {
-    runs::fail(tx, run, class, error).await?;
-    if pipeline.status == Status::RunRequested {
-        pipeline.status = change(tx, &pipeline, Command::Claim, Some(run), "begun by a worker", job.cause()).await?;
+) -> Result<Step, LifecycleError> {
+    let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
+    match seen.pipeline.status.decide(Command::Fail) {
+        Decision::Change(commands) => end(tx, job, seen, commands, error_summary(error), ending).await,
+        Decision::Stay | Decision::Drop => Ok(Step::Dropped),
     }
-    change(tx, &pipeline, Command::Fail, Some(run), error_summary(error), job.cause()).await?;
-    Ok(())
 }
 
 /// The first line, cut to a length that fits a log of transitions.
@@ -281,32 +291,31 @@ pub async fn retry(
     Ok(step)
 }
 
-/// Returns the job to the queue as it is, because this worker cannot go on with it now. Whoever wants the run to rest
-/// does not wait until somebody can.
+/// Returns the job to the queue as it is, because this worker cannot go on with it now. A run that is to rest does not wait
+/// for a worker that can.
 pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) -> Result<Step, LifecycleError> {
-    if let Some((pipeline, run)) = current(tx, job).await?
-        && pipeline.status == Status::PauseRequested
+    if let Some(seen) = current(tx, job).await?
+        && let Decision::Change(commands) = seen.pipeline.status.decide(Command::ConfirmPause)
     {
-        return rest(tx, job, &pipeline, run.id, BETWEEN_BATCHES).await;
+        return end(tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await;
     }
     put_back(tx, job, &job.batch, delay).await
 }
 
 /// Decides whether a batch whose statement was cancelled is wanted any more: the run rests where that was asked for, and
-/// the job is finished where the run has ended. [`Step::GoesOn`] changes nothing: somebody else cancelled it.
+/// the job is finished where the run has ended. [`Step::GoesOn`] changes nothing: the statement was cancelled for another reason.
 pub async fn interrupted(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
-    let Some((pipeline, run)) = current(tx, job).await? else {
-        queue::finish(tx, &job.id, &job.worker).await?;
-        return Ok(Step::Dropped);
-    };
-    match pipeline.status {
-        Status::PauseRequested => rest(tx, job, &pipeline, run.id, "paused, and the batch in hand rolled back").await,
-        Status::RunRequested | Status::Running => Ok(Step::GoesOn),
-        Status::Idle | Status::Paused | Status::Failed => {
-            queue::finish(tx, &job.id, &job.worker).await?;
-            Ok(Step::Dropped)
+    if let Some(seen) = current(tx, job).await? {
+        match seen.pipeline.status.decide(Command::ConfirmPause) {
+            Decision::Change(commands) => {
+                return end(tx, job, seen, commands, "paused, and the batch in hand rolled back", job.ending()).await;
+            }
+            Decision::Stay => return Ok(Step::GoesOn),
+            Decision::Drop => {}
         }
     }
+    queue::finish(tx, &job.id, &job.worker).await?;
+    Ok(Step::Dropped)
 }
 
 async fn put_back(
@@ -324,6 +333,6 @@ async fn put_back(
 /// Fails the run of a job that nobody holds any more, because no worker survives it.
 pub async fn give_up(tx: &mut PgConnection, batch: BatchJob, error: &str) -> Result<(), LifecycleError> {
     let job = HeldJob { id: String::new(), batch, worker: "recovery".to_owned() };
-    let Some((pipeline, run)) = current(tx, &job).await? else { return Ok(()) };
-    fail_run(tx, &job, pipeline, run.id, ErrorClass::Fatal, error).await
+    fail_run(tx, &job, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }, error).await?;
+    Ok(())
 }

@@ -3,10 +3,14 @@
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use super::{Cause, LifecycleError, change, enqueue};
+use super::{
+    Cause, LifecycleError, change,
+    enqueue::{Fresh, ensure_run},
+    lock,
+};
 use crate::{
     domain::{Command, PipelineId, Status, Trigger},
-    store::{pipelines, runs},
+    store::pipelines,
 };
 
 /// Gives a run and a job to every active pipeline that has none: one whose job was lost, or one whose status somebody
@@ -31,7 +35,11 @@ pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
 
 async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError> {
     let mut tx = db.begin().await?;
-    let Some(pipeline) = pipelines::lock(&mut tx, &id.into()).await? else { return Ok(false) };
+    let seen = match lock(&mut tx, &id.into()).await {
+        Err(LifecycleError::NoPipeline(_)) => return Ok(false),
+        seen => seen?,
+    };
+    let pipeline = &seen.pipeline;
     let still_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
     // Another process may have been faster between the look and the lock.
     if !still_active || !pipelines::stranded(&mut tx).await?.contains(&id) {
@@ -39,18 +47,18 @@ async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError
     }
     let correlation_id = Uuid::now_v7().to_string();
     let cause = Cause { actor: "recovery", correlation_id: &correlation_id };
-    if !pipeline.draft.enabled && runs::find_active(&mut tx, id).await?.is_none() {
-        change(&mut tx, &pipeline, Command::Cancel, None, "disabled", cause).await?;
+    if !pipeline.draft.enabled && seen.run.is_none() {
+        change(&mut tx, &seen, Command::Cancel, "disabled", cause).await?;
         tx.commit().await?;
         return Ok(true);
     }
-    let (inputs, mode) = (&pipeline.draft, pipeline.draft.mode);
-    let run = enqueue::ensure_run(&mut tx, &pipeline, inputs, mode, Trigger::Recovery, cause).await?;
+    let fresh = Fresh::new(&seen, &pipeline.draft, pipeline.draft.mode, Trigger::Recovery);
+    let run = ensure_run(&mut tx, &seen, fresh, None, cause).await?;
     tx.commit().await?;
     tracing::warn!(
         pipeline = %pipeline.draft.name,
         pipeline_id = %id,
-        run_id = %run.id,
+        run_id = run.map(|run| tracing::field::display(run.id)),
         status = %pipeline.status,
         "recovered a pipeline that was active without a job",
     );

@@ -115,6 +115,9 @@ fn go_on(status: RunStatus, writer: &str) -> String {
 }
 
 impl LifecycleError {
+    /// A statement did not apply to a row that this transaction has locked: somebody writes runs by hand.
+    pub(super) const CHANGED_UNDER_LOCK: Self = Self::Database(sqlx::Error::RowNotFound);
+
     /// Whether the database refused a second unfinished run on one target.
     pub(super) fn is_target_busy(&self) -> bool {
         matches!(self, Self::Database(error) if store::violates(error, ONE_PER_TARGET))

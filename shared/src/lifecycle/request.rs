@@ -2,13 +2,21 @@
 
 use sqlx::{Connection, PgConnection, PgPool};
 
-use super::{Cause, LifecycleError, RUN_REQUESTED, change, enqueue, lock, refuse_shared_target};
+use super::{
+    Cause, LifecycleError,
+    enqueue::{Fresh, ensure_run, new_run},
+    lock, read, refuse_shared_target,
+};
 use crate::{
     domain::{
-        Checkpoint, Command, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
+        Command, Decision, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
         Status, Trigger,
     },
-    store::{self, pipelines, runs, state},
+    store::{
+        self,
+        pipelines::{self, Seen},
+        runs,
+    },
 };
 
 /// The answer to a run request.
@@ -23,8 +31,10 @@ pub struct RequestedRun {
 }
 
 /// What kind of run is asked for.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct WantedRun<'a> {
+    /// What asks for it.
+    pub trigger: Trigger,
     /// Repeating the request with this key finds the same run.
     pub idempotency_key: Option<&'a str>,
     /// Reads everything and removes what is gone, whatever the pipeline's mode.
@@ -34,6 +44,11 @@ pub struct WantedRun<'a> {
 }
 
 impl WantedRun<'_> {
+    /// A run as its pipeline describes it.
+    pub fn by(trigger: Trigger) -> Self {
+        Self { trigger, idempotency_key: None, full: false, allow_removal: false }
+    }
+
     fn mode(self, pipeline: &Pipeline) -> Mode {
         if self.full { Mode::Full } else { pipeline.draft.mode }
     }
@@ -53,16 +68,6 @@ const ATTEMPTS: usize = 3;
 
 /// Requests a run: a new one, the resting one, or the one that is under way. Repeating it changes nothing.
 pub async fn request_run(
-    db: &PgPool,
-    pipeline: &PipelineRef,
-    idempotency_key: Option<&str>,
-    cause: Cause<'_>,
-) -> Result<RequestedRun, LifecycleError> {
-    request_run_as(db, pipeline, WantedRun { idempotency_key, ..WantedRun::default() }, cause).await
-}
-
-/// Requests a run of the wanted kind.
-pub async fn request_run_as(
     db: &PgPool,
     pipeline: &PipelineRef,
     wanted: WantedRun<'_>,
@@ -101,93 +106,74 @@ async fn refuse_busy(connection: &mut PgConnection, target: String) -> Result<()
     }
 }
 
+/// Requests a run without holding a lock over round trips, as nearly every request can.
 async fn try_request(
     connection: &mut PgConnection,
     pipeline: &PipelineRef,
     wanted: WantedRun<'_>,
     cause: Cause<'_>,
 ) -> Result<RequestedRun, LifecycleError> {
-    let WantedRun { idempotency_key, full, allow_removal } = wanted;
-    if idempotency_key.is_none()
-        && !full
-        && !allow_removal
-        && let Some(requested) = request_at_once(connection, pipeline, cause).await?
-    {
-        return Ok(requested);
+    if wanted.idempotency_key.is_none() {
+        let seen = read(connection, pipeline).await?;
+        // A run that is there takes several statements. Where the status stays, the row says nothing about runs.
+        if seen.run.is_none()
+            && seen.pipeline.status.decide(Command::RequestRun) != Decision::Stay
+            && let Some(requested) = request(connection, &seen, wanted, cause).await?
+        {
+            return Ok(requested);
+        }
     }
     let mut tx = connection.begin().await?;
-    let requested = request(&mut tx, pipeline, wanted, cause).await?;
+    let seen = lock(&mut tx, pipeline).await?;
+    let requested = request(&mut tx, &seen, wanted, cause).await?.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
     tx.commit().await?;
     Ok(requested)
 }
 
-/// Requests a new run without holding a lock over round trips, as nearly every request can. If anything else is to be
-/// done, or somebody does something to the pipeline meanwhile, nothing was changed, and [`request`] finds out.
-async fn request_at_once(
+/// Requests a run of a pipeline. Nothing if it is not as it was seen.
+async fn request(
     connection: &mut PgConnection,
-    pipeline: &PipelineRef,
+    seen: &Seen,
+    wanted: WantedRun<'_>,
     cause: Cause<'_>,
 ) -> Result<Option<RequestedRun>, LifecycleError> {
-    let Some((pipeline, seen)) = pipelines::look(connection, pipeline).await? else { return Ok(None) };
-    if !pipeline.draft.enabled || !matches!(pipeline.status, Status::Idle | Status::Failed) {
-        return Ok(None);
-    }
-    let run = enqueue::request_at_once(connection, &pipeline, &seen, cause).await?;
-    Ok(run.map(|run| RequestedRun { run, status: Status::RunRequested, already_active: false }))
-}
-
-async fn request(
-    tx: &mut PgConnection,
-    pipeline: &PipelineRef,
-    wanted: WantedRun<'_>,
-    cause: Cause<'_>,
-) -> Result<RequestedRun, LifecycleError> {
-    let pipeline = lock(tx, pipeline).await?;
+    let pipeline = &seen.pipeline;
     if let Some(key) = wanted.idempotency_key
-        && let Some(run) = runs::find_by_key(tx, pipeline.id, key).await?
+        && let Some(run) = runs::find_by_key(connection, pipeline.id, key).await?
     {
-        return Ok(RequestedRun { already_active: !run.status.is_final(), status: pipeline.status, run });
+        return Ok(Some(RequestedRun { already_active: !run.status.is_final(), status: pipeline.status, run }));
     }
     if !pipeline.draft.enabled {
-        return Err(LifecycleError::Disabled(pipeline.draft.name));
+        return Err(LifecycleError::Disabled(pipeline.draft.name.clone()));
     }
-    refuse_another_run(tx, &pipeline, wanted).await?;
+    refuse_another_run(seen, wanted)?;
     if wanted.full && pipeline.draft.mode == Mode::Incremental {
-        refuse_shared_target(tx, &pipeline).await?;
+        refuse_shared_target(connection, pipeline).await?;
+    }
+    let (status, reason) = match pipeline.status {
+        under_way @ (Status::RunRequested | Status::Running) => (under_way, None),
+        Status::Idle | Status::Failed => (Status::RunRequested, Some("run requested")),
+        Status::Paused => (Status::RunRequested, Some("resumed")),
+        Status::PauseRequested => (Status::RunRequested, Some("pause withdrawn")),
+    };
+    let inputs = wanted.inputs(pipeline);
+    let fresh = Fresh::new(seen, &inputs, wanted.mode(pipeline), wanted.trigger);
+    let Some(run) = ensure_run(connection, seen, fresh, reason, cause).await? else { return Ok(None) };
+    if let Some(key) = wanted.idempotency_key {
+        runs::remember_key(connection, pipeline.id, key, run.id).await?;
     }
     let already_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
-    let (inputs, mode) = (wanted.inputs(&pipeline), wanted.mode(&pipeline));
-    let run = enqueue::ensure_run(tx, &pipeline, &inputs, mode, Trigger::Api, cause).await?;
-    if let Some(key) = wanted.idempotency_key {
-        runs::remember_key(tx, pipeline.id, key, run.id).await?;
-    }
-    let status = match pipeline.status {
-        under_way @ (Status::RunRequested | Status::Running) => under_way,
-        Status::Idle | Status::Failed => {
-            change(tx, &pipeline, Command::RequestRun, Some(run.id), RUN_REQUESTED, cause).await?
-        }
-        Status::Paused => change(tx, &pipeline, Command::RequestRun, Some(run.id), "resumed", cause).await?,
-        Status::PauseRequested => {
-            change(tx, &pipeline, Command::RequestRun, Some(run.id), "pause withdrawn", cause).await?
-        }
-    };
-    Ok(RequestedRun { run, status, already_active })
+    Ok(Some(RequestedRun { run, status, already_active }))
 }
 
-/// Whoever asks for a full run, or allows it to remove rows, is not served by a run of another kind that goes on.
-async fn refuse_another_run(
-    tx: &mut PgConnection,
-    pipeline: &Pipeline,
-    wanted: WantedRun<'_>,
-) -> Result<(), LifecycleError> {
-    if !wanted.full && !wanted.allow_removal {
-        return Ok(());
+/// A request for a full run, or for one that may remove rows, is not served by a run of another kind that goes on.
+fn refuse_another_run(seen: &Seen, wanted: WantedRun<'_>) -> Result<(), LifecycleError> {
+    match seen.run {
+        Some(run) if wanted.allow_removal || wanted.full && run.mode != Mode::Full => {
+            Err(LifecycleError::AnotherRun { run: run.id, pipeline: seen.pipeline.draft.name.clone() })
+        }
+        Some(_) | None => Ok(()),
     }
-    let Some(run) = runs::find_active(tx, pipeline.id).await? else { return Ok(()) };
-    if !wanted.allow_removal && run.mode == Mode::Full {
-        return Ok(());
-    }
-    Err(LifecycleError::AnotherRun { run: run.id, pipeline: pipeline.draft.name.clone() })
 }
 
 /// Requests a new run with the inputs of an earlier one: its configuration and where it began. It moves the pipeline's
@@ -214,48 +200,39 @@ async fn try_again(
 ) -> Result<RequestedRun, LifecycleError> {
     let mut tx = connection.begin().await?;
     let found = runs::find(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
-    let pipeline = lock(&mut tx, &found.pipeline_id.into()).await?;
-    if !pipeline.draft.enabled {
-        return Err(LifecycleError::Disabled(pipeline.draft.name));
+    let seen = lock(&mut tx, &found.pipeline_id.into()).await?;
+    let Pipeline { draft, status, .. } = &seen.pipeline;
+    if !draft.enabled {
+        return Err(LifecycleError::Disabled(draft.name.clone()));
     }
-    if pipeline.status.has_unfinished_run() {
-        return Err(IllegalTransition { from: pipeline.status, command: Command::RequestRun }.into());
+    if status.has_unfinished_run() {
+        return Err(IllegalTransition { from: *status, command: Command::RequestRun }.into());
     }
     let mut inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
     // What the earlier run was allowed to remove was allowed once.
-    inputs.options.max_removed = pipeline.draft.options.max_removed;
-    refuse_changed(earlier, &inputs, &pipeline.draft)?;
+    inputs.options.max_removed = draft.options.max_removed;
+    refuse_changed(earlier, &inputs, draft)?;
     if found.mode == Mode::Full && inputs.mode == Mode::Incremental {
-        refuse_shared_target(&mut tx, &pipeline).await?;
+        refuse_shared_target(&mut tx, &seen.pipeline).await?;
     }
-    let from = first_of(found.checkpoint_from, &pipeline, &mut tx).await?;
-    let fresh = enqueue::Fresh {
+    // It begins where the earlier one did, or before that where the checkpoint was moved back since, because rows were read
+    // again. It must not be moved over rows that are still to be read.
+    let from = found.checkpoint_from.map(|from| match &seen.checkpoint {
+        Some(now) => from.or_before(now.clone()),
+        None => from,
+    });
+    let fresh = Fresh {
         inputs: &inputs,
         mode: found.mode,
         from: from.as_ref(),
         trigger: Trigger::Again,
         repeats: Some(earlier),
     };
-    let run = enqueue::new_run(&mut tx, &pipeline, fresh, cause).await?;
     let reason = format!("run {earlier} again");
-    let status = change(&mut tx, &pipeline, Command::RequestRun, Some(run.id), &reason, cause).await?;
+    let run = new_run(&mut tx, &seen, fresh, Some(&reason), cause).await?;
+    let run = run.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
     tx.commit().await?;
-    Ok(RequestedRun { run, status, already_active: false })
-}
-
-/// Where a repeated run begins: where the earlier one did, or before that where the checkpoint was moved back since, because
-/// rows were read again. It must not be moved over rows that are still to be read.
-async fn first_of(
-    earlier: Option<Checkpoint>,
-    pipeline: &Pipeline,
-    tx: &mut PgConnection,
-) -> Result<Option<Checkpoint>, LifecycleError> {
-    let Some(from) = earlier else { return Ok(None) };
-    let now = state::find(tx, pipeline.id).await?.map(|state| state.checkpoint);
-    Ok(Some(match now {
-        Some(now) => from.or_before(now),
-        None => from,
-    }))
+    Ok(RequestedRun { run, status: Status::RunRequested, already_active: false })
 }
 
 /// A repeated run writes the pipeline's target and moves its checkpoint, which must mean the same to the runs that follow.

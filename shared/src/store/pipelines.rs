@@ -1,10 +1,14 @@
 //! `etl.etl_pipelines`.
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 use uuid::Uuid;
 
-use crate::domain::{Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Status, Task, TaskKind};
+use crate::domain::{
+    Checkpoint, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Status, Task, TaskKind,
+    UnfinishedRun,
+};
 
 use super::tasks;
 
@@ -28,12 +32,30 @@ struct Row {
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     tasks: Json<Vec<Task>>,
+    around: Option<Json<Around>>,
 }
 
 /// Which edition of a row was read: every change of the row, whatever it changes, makes another.
 #[derive(Debug, Default, sqlx::Type)]
 #[sqlx(transparent)]
 pub(crate) struct Edition(String);
+
+/// What a change of a pipeline's status depends on besides its row.
+#[derive(Debug, Default, Deserialize)]
+struct Around {
+    run: Option<UnfinishedRun>,
+    checkpoint: Option<Checkpoint>,
+}
+
+/// A pipeline with its unfinished run and its checkpoint, as one statement has seen them.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub pipeline: Pipeline,
+    /// None where the row is locked: then it stays as it was seen.
+    pub edition: Option<Edition>,
+    pub run: Option<UnfinishedRun>,
+    pub checkpoint: Option<Checkpoint>,
+}
 
 impl From<Row> for Pipeline {
     fn from(row: Row) -> Self {
@@ -64,6 +86,9 @@ impl From<Row> for Pipeline {
 /// Every read of pipelines is this statement with an end of its own.
 macro_rules! select_pipelines {
     ($end:literal, $($argument:expr),+) => {
+        select_pipelines!(around: "null::jsonb", $end, $($argument),+)
+    };
+    (around: $around:literal, $end:literal, $($argument:expr),+) => {
         sqlx::query_as!(
             Row,
             r#"
@@ -77,7 +102,8 @@ macro_rules! select_pipelines {
                         from etl.etl_pipeline_tasks t
                         where t.pipeline_id = p.id),
                        '[]'
-                   ) as "tasks!: Json<Vec<Task>>"
+                   ) as "tasks!: Json<Vec<Task>>",
+                   "# + $around + r#" as "around: Json<Around>"
             from etl.etl_pipelines p
             "# + $end,
             $($argument),+
@@ -109,14 +135,6 @@ fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
 
 /// Reads one pipeline.
 pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
-    Ok(look(connection, pipeline).await?.map(|(pipeline, _)| pipeline))
-}
-
-/// Reads one pipeline, and which edition of it that is.
-pub(crate) async fn look(
-    connection: &mut PgConnection,
-    pipeline: &PipelineRef,
-) -> sqlx::Result<Option<(Pipeline, Edition)>> {
     let (id, name) = split(pipeline);
     let row = select_pipelines!(
         "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))",
@@ -125,9 +143,29 @@ pub(crate) async fn look(
     )
     .fetch_optional(connection)
     .await?;
+    Ok(row.map(Pipeline::from))
+}
+
+/// Reads what a change of a pipeline's status depends on. Where the row is to be locked, that comes first: a statement that
+/// waits for a lock has read everything else before.
+pub(crate) async fn see(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Seen>> {
+    let (id, name) = split(pipeline);
+    let row = select_pipelines!(
+        around: "jsonb_build_object(
+            'run', (select jsonb_build_object('id', r.id, 'status', r.status, 'mode', r.mode)
+                    from etl.etl_runs r
+                    where r.pipeline_id = p.id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')),
+            'checkpoint', (select jsonb_build_object('key', s.checkpoint_key, 'id', s.checkpoint_id)
+                           from etl.etl_state s where s.pipeline_id = p.id))",
+        "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))",
+        id as Option<PipelineId>,
+        name
+    )
+    .fetch_optional(connection)
+    .await?;
     Ok(row.map(|mut row| {
-        let edition = std::mem::take(&mut row.edition);
-        (row.into(), edition)
+        let Around { run, checkpoint } = row.around.take().map(|json| json.0).unwrap_or_default();
+        Seen { edition: Some(std::mem::take(&mut row.edition)), run, checkpoint, pipeline: row.into() }
     }))
 }
 
@@ -380,11 +418,11 @@ pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> 
         Glance,
         r#"
         select p.name, p.status as "status: Status", p.enabled, p.mode as "mode: Mode",
-               case when coalesce(
+               etl.sink_of(jsonb_build_object('target_table', coalesce(
                    (select t.target_table from etl.etl_pipeline_tasks t
                     where t.pipeline_id = p.id order by t.order_index desc limit 1),
                    p.target_table
-               ) like 'es:%' then 'elasticsearch' else 'postgres' end as "sink!",
+               ))) as "sink!",
                s.checkpoint_key as "checkpoint_key?",
                (select count(*) from (
                    select from etl.etl_dead_letters d where d.pipeline_id = p.id and d.replayed_at is null limit 10000

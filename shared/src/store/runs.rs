@@ -1,23 +1,21 @@
-//! `etl.etl_runs` and `etl.etl_run_ranges`, by what happens to a run: found, requested, begun, walked in ranges and batches,
-//! ended, removed.
+//! `etl.etl_runs` and `etl.etl_run_ranges`, by what happens to a run: found, taken up, walked in ranges and batches, removed. It
+//! is requested, begun and ended together with a change of its pipeline's status (`store/status.rs`).
 
 mod batch;
 mod begin;
 mod delivery;
-mod end;
 mod find;
+mod keys;
 mod ranges;
-mod request;
 mod retention;
 
+pub(crate) use batch::note_failure;
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
+pub(crate) use begin::note_walk;
 pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
-pub(crate) use begin::{begin, note_walk};
 pub use delivery::{is_delivered_to, part_from_emptied};
-pub(crate) use end::{end, fail, note_failure, pause};
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
+pub(crate) use keys::remember_key;
 pub use ranges::{Range, is_walked, next_batch, open_ranges, upper};
 pub(crate) use ranges::{set_job, withdraw_jobs};
-pub use request::{NewJob, NewRun, insert};
-pub(crate) use request::{remember_key, request, requeue};
 pub use retention::prune;

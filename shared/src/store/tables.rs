@@ -44,7 +44,7 @@ impl MartTable {
 }
 
 /// A column of a mart's table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
     pub name: String,
     /// The type as SQL writes it, with its length.

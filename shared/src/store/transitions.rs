@@ -1,4 +1,4 @@
-//! `etl.etl_transitions`: the append-only log of status changes.
+//! `etl.etl_transitions`: the append-only log of status changes. Entries are written with the change itself (`store/status.rs`).
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -28,45 +28,6 @@ pub struct Transition {
     pub correlation_id: Option<String>,
     /// When.
     pub at: DateTime<Utc>,
-}
-
-/// A status change about to be logged.
-pub(crate) struct NewTransition<'a> {
-    pub pipeline_id: PipelineId,
-    pub pipeline: &'a str,
-    pub run_id: Option<RunId>,
-    pub from: Status,
-    pub to: Status,
-    pub actor: &'a str,
-    pub reason: &'a str,
-    pub correlation_id: Option<&'a str>,
-}
-
-/// Writes the status of a pipeline and appends that to the log. Only the lifecycle calls this.
-///
-/// The entry gets its id at the commit, under a lock that is held for just that: ids appear in commit order.
-pub(crate) async fn write(tx: &mut PgConnection, transition: &NewTransition<'_>) -> sqlx::Result<()> {
-    sqlx::query!(
-        r#"
-        with changed as (
-            update etl.etl_pipelines set status = $5 where id = $1
-        )
-        insert into etl.etl_transitions
-            (pipeline_id, pipeline, run_id, from_status, to_status, actor, reason, correlation_id)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
-        "#,
-        transition.pipeline_id as PipelineId,
-        transition.pipeline,
-        transition.run_id as Option<RunId>,
-        transition.from as Status,
-        transition.to as Status,
-        transition.actor,
-        transition.reason,
-        transition.correlation_id,
-    )
-    .execute(tx)
-    .await?;
-    Ok(())
 }
 
 /// Reads up to `limit` entries after the given one, of one pipeline or of all.

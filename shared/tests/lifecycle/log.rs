@@ -7,9 +7,9 @@ use sqlx::postgres::PgListener;
 use tokio::{task::JoinSet, time::timeout};
 use vitrina_shared::{
     configuration,
-    domain::{PipelineDraft, PipelineId, RunId, Status},
+    domain::{PipelineDraft, PipelineId, RunId, Status, Trigger},
     jobs::BATCH_QUEUE,
-    lifecycle,
+    lifecycle::{self, WantedRun},
     notify::EVENTS_CHANNEL,
     store::transitions,
 };
@@ -105,7 +105,9 @@ async fn fifty_run_requests_at_once_end_in_one_run_one_job_and_one_transition() 
     let mut requests = JoinSet::new();
     for _ in 0..50 {
         let (db, pipeline) = (world.db.pool().clone(), world.pipeline());
-        requests.spawn(async move { lifecycle::request_run(&db, &pipeline, None, ANNA).await.unwrap() });
+        requests.spawn(async move {
+            lifecycle::request_run(&db, &pipeline, WantedRun::by(Trigger::Api), ANNA).await.unwrap()
+        });
     }
 
     let answers = within(requests.join_all()).await;
@@ -128,7 +130,8 @@ async fn a_request_that_waited_for_a_reset_begins_at_the_beginning() {
         .unwrap();
 
     let (db, pipeline) = (world.db.pool().clone(), world.pipeline());
-    let request = tokio::spawn(async move { lifecycle::request_run(&db, &pipeline, None, ANNA).await });
+    let request =
+        tokio::spawn(async move { lifecycle::request_run(&db, &pipeline, WantedRun::by(Trigger::Api), ANNA).await });
     let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
     within(async {
         while world.count(waits).await == 0 {
@@ -160,7 +163,7 @@ async fn the_log_is_seen_in_commit_order_by_a_reader_that_resumes_by_id() {
         let id = configuration::create(&db, &draft).await.unwrap().id;
         writers.spawn(async move {
             for _ in 0..10 {
-                lifecycle::request_run(&db, &id.into(), None, ANNA).await.unwrap();
+                lifecycle::request_run(&db, &id.into(), WantedRun::by(Trigger::Api), ANNA).await.unwrap();
                 lifecycle::request_pause(&db, &id.into(), ANNA).await.unwrap();
                 lifecycle::cancel(&db, &id.into(), ANNA).await.unwrap();
                 slow_insert(&db, id).await;

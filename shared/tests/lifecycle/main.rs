@@ -1,9 +1,10 @@
 //! The lifecycle on a real database: what each command leaves behind, also when many come at once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod at_once;
+mod execution;
 mod log;
 mod property;
+mod races;
 mod recovery;
 mod requests;
 mod rest;
@@ -16,10 +17,10 @@ use vitrina_shared::{
     configuration::{self, OnCheckpoint},
     domain::{
         Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Run, RunId, RunStatus, Status,
-        TaskKind,
+        TaskKind, Trigger,
     },
     jobs::BatchJob,
-    lifecycle::{self, Cause, LifecycleError, RequestedRun},
+    lifecycle::{self, Cause, LifecycleError, RequestedRun, WantedRun},
     store::{pipelines, runs, transitions},
     testing::TestDatabase,
 };
@@ -83,11 +84,12 @@ impl World {
     }
 
     async fn run(&self) -> Result<RequestedRun, LifecycleError> {
-        lifecycle::request_run(self.db.pool(), &self.pipeline(), None, ANNA).await
+        lifecycle::request_run(self.db.pool(), &self.pipeline(), WantedRun::by(Trigger::Api), ANNA).await
     }
 
     async fn run_with_key(&self, key: &str) -> RequestedRun {
-        lifecycle::request_run(self.db.pool(), &self.pipeline(), Some(key), ANNA).await.unwrap()
+        let wanted = WantedRun { idempotency_key: Some(key), ..WantedRun::by(Trigger::Api) };
+        lifecycle::request_run(self.db.pool(), &self.pipeline(), wanted, ANNA).await.unwrap()
     }
 
     async fn pause(&self) -> Result<Status, LifecycleError> {

@@ -1,15 +1,17 @@
 //! Whatever is asked, in whatever order, status, run, job and log agree.
 
+use std::time::Duration;
+
 use proptest::{prelude::*, test_runner::TestRunner};
 use uuid::Uuid;
 use vitrina_shared::{
     configuration,
-    domain::{Mode, RunId, RunStatus, Status},
+    domain::{ErrorClass, Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
         execution::{self, HeldJob},
     },
-    store::{pipelines, runs},
+    store::queue,
 };
 
 use crate::{World, draft, within};
@@ -24,11 +26,15 @@ enum Step {
     BatchSize,
     Mode,
     Enabled(bool),
-    Claim,
-    ClaimAtOnce,
+    Begin,
+    /// A batch was written after which the chain does not go on by itself.
+    Conclude,
+    /// The last batch was written.
     Close,
-    CloseAtOnce,
     Fail,
+    Retry,
+    GiveBack,
+    Interrupt,
     LoseJob,
 }
 
@@ -43,11 +49,14 @@ const STEPS: &[Step] = &[
     Step::Mode,
     Step::Enabled(true),
     Step::Enabled(false),
-    Step::Claim,
-    Step::ClaimAtOnce,
+    Step::Begin,
+    Step::Begin,
+    Step::Conclude,
     Step::Close,
-    Step::CloseAtOnce,
     Step::Fail,
+    Step::Retry,
+    Step::GiveBack,
+    Step::Interrupt,
     Step::LoseJob,
 ];
 
@@ -67,17 +76,17 @@ impl World {
             Step::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
             Step::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
             Step::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
-            Step::Claim => self.worker_step(&[(Status::RunRequested, Status::Running, RunStatus::Running)]).await,
-            Step::ClaimAtOnce => drop(self.begin_at_once().await),
-            Step::CloseAtOnce => drop(self.finish_at_once().await),
-            Step::Close => {
-                self.worker_step(&[
-                    (Status::PauseRequested, Status::Paused, RunStatus::Paused),
-                    (Status::Running, Status::Idle, RunStatus::Success),
-                ])
-                .await;
+            Step::Begin
+            | Step::Conclude
+            | Step::Close
+            | Step::Fail
+            | Step::Retry
+            | Step::GiveBack
+            | Step::Interrupt => {
+                if let Some(job) = self.hold_job().await {
+                    self.work(step, &job).await;
+                }
             }
-            Step::Fail => self.worker_step(&[(Status::Running, Status::Failed, RunStatus::Failed)]).await,
             Step::LoseJob => {
                 sqlx::query("delete from apalis.jobs").execute(self.db.pool()).await.unwrap();
                 lifecycle::recover(self.db.pool()).await.map_err(refused).unwrap();
@@ -85,81 +94,34 @@ impl World {
         }
     }
 
-    /// Begins the run of the job that waits, or tries to.
-    pub async fn begin_at_once(&self) -> bool {
-        let Some(job) = self.hold_job().await else { return false };
-        let mut connection = self.db.pool().acquire().await.unwrap();
-        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range, None).await.unwrap() else {
-            return false;
+    /// Does what a worker does to the job that it holds, and drops it where its run has ended.
+    async fn work(&self, step: Step, job: &HeldJob) {
+        let done = match step {
+            Step::Begin => self.begin(job).await,
+            Step::Conclude => self.conclude(job, false).await,
+            Step::Close => self.close(job).await,
+            Step::Fail => self.fail(job).await,
+            other => self.give_back(other, job).await,
         };
-        execution::begin_at_once(&mut connection, &job, &run, &runs::Start::default()).await.unwrap()
+        if done == execution::Step::Dropped {
+            queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
+        }
     }
 
-    /// Ends the run of the live job, or tries to, as after its last page.
-    pub async fn finish_at_once(&self) -> bool {
-        let Some(job) = self.hold_job().await else { return false };
-        let mut connection = self.db.pool().acquire().await.unwrap();
-        sqlx::query("update etl.etl_run_ranges set finished_at = now() where run_id = $1")
-            .bind(job.batch.run_id)
-            .execute(&mut *connection)
-            .await
-            .unwrap();
-        execution::finish_at_once(&mut connection, &job, "genres").await.unwrap().is_some()
-    }
-
-    /// Takes the live job, as a worker does.
-    pub async fn hold_job(&self) -> Option<HeldJob> {
-        let worker = "insert into apalis.workers (id, worker_type, storage_name) values ('worker', 'batches', 'test')
-                      on conflict do nothing";
-        sqlx::query(worker).execute(self.db.pool()).await.unwrap();
-        let job: Option<(String, Vec<u8>)> = sqlx::query_as(
-            "update apalis.jobs set status = 'Running', lock_by = 'worker', lock_at = now()
-             where status in ('Pending', 'Queued', 'Running') returning id, job",
-        )
-        .fetch_optional(self.db.pool())
-        .await
-        .unwrap();
-        let (id, payload) = job?;
-        Some(HeldJob { id, batch: serde_json::from_slice(&payload).unwrap(), worker: "worker".to_owned() })
+    async fn give_back(&self, step: Step, job: &HeldJob) -> execution::Step {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let done = match step {
+            Step::Retry => execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await,
+            Step::Interrupt => execution::interrupted(&mut tx, job).await,
+            _ => execution::give_back(&mut tx, job, Duration::ZERO).await,
+        };
+        tx.commit().await.unwrap();
+        done.unwrap()
     }
 
     pub async fn some_run(&self) -> RunId {
         let newest = sqlx::query_scalar("select id from etl.etl_runs order by id desc limit 1");
         newest.fetch_optional(self.db.pool()).await.unwrap().unwrap_or(RunId(Uuid::nil()))
-    }
-
-    /// Does what a worker would, if the pipeline stands at the beginning of one of these ways: in one transaction,
-    /// with the log.
-    async fn worker_step(&self, ways: &[(Status, Status, RunStatus)]) {
-        let mut tx = self.db.pool().begin().await.unwrap();
-        let Some(pipeline) = pipelines::lock(&mut tx, &self.pipeline()).await.unwrap() else { return };
-        let Some((from, to, run)) = ways.iter().find(|(from, _, _)| *from == pipeline.status) else { return };
-        let job = if *to == Status::Running { "Running" } else { "Done" };
-        sqlx::query(
-            "with p as (
-                 update etl.etl_pipelines set status = $3 where id = $1
-             ), r as (
-                 update etl.etl_runs
-                 set status = $4, finished_at = case when $4 in ('SUCCESS', 'FAILED') then now() end
-                 where pipeline_id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
-                 returning id
-             ), j as (
-                 update apalis.jobs j set status = $5
-                 from etl.etl_run_ranges g, r
-                 where g.run_id = r.id and j.id = g.job_id and j.status in ('Pending', 'Queued', 'Running')
-             )
-             insert into etl.etl_transitions (pipeline_id, pipeline, from_status, to_status, actor, reason)
-             values ($1, 'genres', $2, $3, 'worker', 'simulated')",
-        )
-        .bind(self.id)
-        .bind(from)
-        .bind(to)
-        .bind(run)
-        .bind(job)
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-        tx.commit().await.unwrap();
     }
 
     /// What must hold after every step.
@@ -176,7 +138,14 @@ impl World {
                  where j.status in ('Pending', 'Queued', 'Running') and r.status in ('QUEUED', 'RUNNING', 'PAUSED')",
             )
             .await;
-        let waiting = self.count("select count(*) from apalis.jobs where status = 'Pending'").await;
+        // A worker that did not hear of a cancellation gives its job back: the next one drops it.
+        let waiting = self
+            .count(
+                "select count(*) from apalis.jobs j
+                 join etl.etl_runs r on r.id = (convert_from(j.job, 'UTF8')::jsonb ->> 'run_id')::uuid
+                 where j.status = 'Pending' and r.status in ('QUEUED', 'RUNNING', 'PAUSED')",
+            )
+            .await;
         let wanted = matches!(status, Status::RunRequested | Status::Running | Status::PauseRequested);
         prop_assert_eq!(live, i64::from(wanted), "live jobs while {}", status);
         prop_assert!(waiting <= live, "{} jobs wait while {}", waiting, status);

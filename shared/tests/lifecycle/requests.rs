@@ -6,7 +6,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{Checkpoint, Mode, PipelineRef, Position, RunId, RunStatus, Status, Task, TaskKind, Trigger},
     jobs::BATCH_QUEUE,
-    lifecycle,
+    lifecycle::{self, WantedRun},
     store::{runs, transitions},
 };
 
@@ -54,6 +54,17 @@ async fn a_transition_says_who_why_and_by_which_request() {
         .await
         .unwrap();
     assert_eq!(asked_for, ("anna".to_owned(), "request-1".to_owned()));
+}
+
+#[tokio::test]
+async fn a_run_keeps_what_asked_for_it() {
+    let world = World::new().await;
+    for trigger in Trigger::ALL {
+        let wanted = WantedRun::by(*trigger);
+        let run = lifecycle::request_run(world.db.pool(), &world.pipeline(), wanted, ANNA).await.unwrap().run;
+        assert_eq!((run.trigger, world.find_run(run.id).await.trigger), (*trigger, *trigger));
+        world.cancel().await.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -118,7 +129,7 @@ async fn what_does_not_exist_is_named() {
     let nobody = PipelineRef::Name("nobody".to_owned());
     let sentence = "there is no pipeline `nobody`";
 
-    let run = lifecycle::request_run(world.db.pool(), &nobody, None, ANNA).await;
+    let run = lifecycle::request_run(world.db.pool(), &nobody, WantedRun::by(Trigger::Api), ANNA).await;
     assert_eq!(run.expect_err(sentence).to_string(), sentence);
     let pause = lifecycle::request_pause(world.db.pool(), &nobody, ANNA).await;
     assert_eq!(pause.expect_err(sentence).to_string(), sentence);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use sqlx::Connection;
 use vitrina_shared::{
     domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
@@ -12,12 +11,13 @@ use vitrina_shared::{
     },
 };
 
-use super::{
-    binding,
+use crate::{
+    environment::Environment,
+    error::BatchError,
     plan::{Plan, Reviewed},
-    start,
+    session::Session,
+    sink::Writing,
 };
-use crate::{environment::Environment, error::BatchError, session::Session};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -61,45 +61,37 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
             let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
+                    let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
+                    let reviewed = Reviewed::find(&mut session, source, inputs, transforms).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let sinks = &env.sinks;
+            let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, sinks, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
     };
+    // What is outside of the database is waited for without its connection being taken for silent.
+    let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
+    let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
-    let binding = match plan.index() {
-        Some(index) => Some(binding::bind(&mut session, index, &run).await?),
-        None => None,
-    };
     let retyped = retyped(&run, &plan)?;
-    let anew = binding.as_ref().filter(|binding| binding.anew).map(|_| Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
+        (RunStatus::Queued, None) => plan.reading.bound(&mut session, &run).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    if let Some(binding) = binding {
-        start.target_id = Some(binding.target_id);
-    }
+    start.target_id = prepared.target_id;
     start.anew = anew;
     // Of the same types, and yet others: a table may have taken the place of another one.
-    let walks_by = plan.walks_by();
+    let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
-    let step = if execution::begin_at_once(&mut session, job, &run, &start).await? {
-        Step::GoesOn
-    } else {
-        let mut tx = session.begin().await?;
-        let step = execution::begin(&mut tx, job, &start).await?;
-        tx.commit().await?;
-        step
-    };
+    let step = execution::begin(&mut session, job, &run, &start).await?;
     if step != Step::GoesOn {
         return Ok(Opened::Done(step));
     }
@@ -113,17 +105,16 @@ fn retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
     let Some(before) = run.walks_by.as_ref().filter(|_| is_compared) else { return Ok(None) };
     let types =
         |columns: &[WalkedColumn]| -> Vec<_> { columns.iter().map(|column| column.type_name.clone()).collect() };
-    let (before, now) = (types(before), types(&plan.walks_by()));
+    let (before, now) = (types(before), types(&plan.walk().walks_by()));
     if before == now {
         return Ok(None);
     }
     let (before, now) = (before.join(", "), now.join(", "));
     if run.started_at.is_some() {
-        let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
         return Err(BatchError::fatal(format!(
             "the run walks by {}, whose type was {before} when it began and is {now} now: it cannot go on between keys of \
              the two. Run the pipeline again: it begins at the first row",
-            names.join(" and "),
+            plan.walk().names().join(" and "),
         )));
     }
     tracing::warn!(

@@ -7,8 +7,8 @@ use std::{
 
 use sqlx::{AssertSqlSafe, PgConnection, postgres::PgPoolOptions};
 use vitrina_shared::{
-    domain::{Mode, PipelineId, RunStatus},
-    lifecycle,
+    domain::{Mode, PipelineId, RunStatus, Trigger},
+    lifecycle::{self, WantedRun},
     store::runs,
 };
 
@@ -277,7 +277,8 @@ async fn a_start_that_was_published_late_by_a_session_that_has_gone_is_read_by_t
         .await
         .unwrap();
     world.insert(1).await;
-    let run = lifecycle::request_run(&services, &pipeline.into(), None, TESTER).await.unwrap().run.id;
+    let run =
+        lifecycle::request_run(&services, &pipeline.into(), WantedRun::by(Trigger::Api), TESTER).await.unwrap().run.id;
     eventually("the end of the run", || async {
         let mut connection = services.acquire().await.unwrap();
         runs::find(&mut connection, run).await.unwrap().filter(|run| run.status.is_final())

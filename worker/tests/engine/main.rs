@@ -18,6 +18,7 @@ mod modes;
 mod names;
 mod null_keys;
 mod one_target;
+mod other_source;
 mod reconcile;
 mod recovery;
 mod removal;
@@ -26,6 +27,9 @@ mod reports;
 mod retention;
 mod retyped_keys;
 mod samples;
+#[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
+mod scripted;
+mod steps;
 mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

@@ -1,12 +1,15 @@
 //! Comparing a mart with its source, and repairing what differs.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{
-    ErrorClass, MaxRemoved, Mode, NullKeys, PipelineId, ReportRequest, ReportStatus, Status,
-    report::{Depth, Repair},
+use vitrina_shared::{
+    domain::{
+        ErrorClass, MaxRemoved, Mode, NullKeys, PipelineId, ReportRequest, ReportStatus, Status, Trigger,
+        report::{Depth, Repair},
+    },
+    lifecycle::{self, WantedRun},
 };
 
-use crate::support::{ITEMS, World, draft, eventually, items};
+use crate::support::{ITEMS, TESTER, World, draft, eventually, items};
 
 async fn reconcile(world: &World, pipeline: PipelineId, depth: Depth) -> Value {
     world.report(pipeline, &ReportRequest::Reconcile { depth, repair: Repair::Nothing }).await
@@ -292,7 +295,8 @@ async fn no_run_begins_while_rows_are_repaired() {
     .await;
     let requested = tokio::spawn({
         let db = world.db.pool().clone();
-        async move { vitrina_shared::lifecycle::request_run(&db, &pipeline.into(), None, crate::support::TESTER).await }
+        let wanted = WantedRun::by(Trigger::Api);
+        async move { lifecycle::request_run(&db, &pipeline.into(), wanted, TESTER).await }
     });
     eventually("a request that waits for the repair", || async {
         let waiting = "select count(*) from pg_stat_activity

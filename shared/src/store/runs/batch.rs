@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use crate::domain::{Position, RunId};
+use crate::domain::{ErrorClass, Position, RunId};
 
 /// What the next page of a range is read with.
 #[derive(Debug)]
@@ -135,5 +135,22 @@ pub async fn add_removed(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::R
     sqlx::query!("update etl.etl_runs set rows_removed = rows_removed + $2 where id = $1", id as RunId, rows)
         .execute(tx)
         .await?;
+    Ok(())
+}
+
+/// Notes an attempt that failed and will be repeated.
+pub(crate) async fn note_failure(tx: &mut PgConnection, id: RunId, class: ErrorClass, error: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        update etl.etl_runs
+        set attempts = attempts + 1, error_class = $2, error = left($3, 4000)
+        where id = $1
+        "#,
+        id as RunId,
+        class as ErrorClass,
+        error,
+    )
+    .execute(tx)
+    .await?;
     Ok(())
 }

@@ -155,42 +155,6 @@ pub struct Debts {
     pub incurred: Vec<Reread>,
 }
 
-/// Marks a queued run as begun, with what it will read. A run that was begun before keeps its start and its bound.
-///
-/// The commit does not wait for the disk: the first batch's does, and before that nothing is lost but the beginning.
-pub(crate) async fn begin(tx: &mut PgConnection, id: RunId, start: &Start) -> sqlx::Result<()> {
-    sqlx::query!(
-        r#"
-        with run as (
-            update etl.etl_runs r
-            set status = 'RUNNING', started_at = coalesce(started_at, now()), leaves = coalesce(r.leaves, $6),
-                target_id = coalesce(r.target_id, $7), checkpoint_from = case when not $8 then checkpoint_from end
-            from (select set_config('synchronous_commit', 'off', true)) as not_waiting
-            where r.id = $1
-            returning r.id
-        )
-        update etl.etl_run_ranges g
-        set upper = coalesce(g.upper, $2), after = coalesce($3, case when not $8 then g.after end),
-            horizon = coalesce(g.horizon, $4), server = coalesce(g.server, $5),
-            walks_by = coalesce(etl.note_walk($9), g.walks_by)
-        from run
-        where g.run_id = run.id
-        "#,
-        id as RunId,
-        start.upper,
-        start.after.as_ref() as Option<&Position>,
-        start.horizon,
-        start.server,
-        start.leaves.as_ref().map(Json) as Option<Json<&Checkpoint>>,
-        start.target_id,
-        start.anew.is_some(),
-        start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
-    )
-    .execute(tx)
-    .await?;
-    Ok(())
-}
-
 /// Notes the columns that a run walks by, which are others than before and of the same types.
 pub(crate) async fn note_walk(tx: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
     sqlx::query!(
