@@ -39,6 +39,10 @@ COMMENT ON FUNCTION etl.announce_report() IS 'Announces the end of a report';
 CREATE FUNCTION etl.catalog_of(relations text[]) RETURNS text
     LANGUAGE plpgsql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_material TO 'off'
     AS $$
 begin
     return (
