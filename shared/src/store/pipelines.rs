@@ -1,5 +1,7 @@
 //! `etl.etl_pipelines`.
 
+mod glance;
+
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, PgConnection, types::Json};
@@ -11,6 +13,8 @@ use crate::domain::{
 };
 
 use super::tasks;
+
+pub use glance::{Glance, glance};
 
 /// A row with its tasks.
 struct Row {
@@ -387,55 +391,6 @@ pub async fn stranded(connection: &mut PgConnection) -> sqlx::Result<Vec<Pipelin
     .fetch_all(connection)
     .await?;
     Ok(ids.into_iter().map(|id: Uuid| PipelineId(id)).collect())
-}
-
-/// What is shown of every pipeline to whoever watches.
-#[derive(Debug)]
-pub struct Glance {
-    /// Its name.
-    pub name: String,
-    /// Where it stands.
-    pub status: Status,
-    /// Whether it may run.
-    pub enabled: bool,
-    /// How it reads.
-    pub mode: Mode,
-    /// Where it writes: `postgres` or `elasticsearch`.
-    pub sink: String,
-    /// The key up to which it is durably written.
-    pub checkpoint_key: Option<String>,
-    /// Rows that were set aside and wait: 10,000 where there are more.
-    pub open_dead_letters: i64,
-    /// Transactions whose rows will be read again.
-    pub rereads: i64,
-    /// From which key on.
-    pub rereads_from: Option<DateTime<Utc>>,
-}
-
-/// Reads all pipelines at a glance. Whatever they did, it costs a bounded number of rows each.
-pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> {
-    sqlx::query_as!(
-        Glance,
-        r#"
-        select p.name, p.status as "status: Status", p.enabled, p.mode as "mode: Mode",
-               etl.sink_of(jsonb_build_object('target_table', coalesce(
-                   (select t.target_table from etl.etl_pipeline_tasks t
-                    where t.pipeline_id = p.id order by t.order_index desc limit 1),
-                   p.target_table
-               ))) as "sink!",
-               s.checkpoint_key as "checkpoint_key?",
-               (select count(*) from (
-                   select from etl.etl_dead_letters d where d.pipeline_id = p.id and d.replayed_at is null limit 10000
-               ) as open) as "open_dead_letters!",
-               (select count(*) from etl.etl_rereads w where w.pipeline_id = p.id) as "rereads!",
-               (select min(w.from_key) from etl.etl_rereads w where w.pipeline_id = p.id) as rereads_from
-        from etl.etl_pipelines p
-        left join etl.etl_state s on s.pipeline_id = p.id
-        order by p.name
-        "#
-    )
-    .fetch_all(connection)
-    .await
 }
 
 /// The names of all pipelines.
