@@ -26,6 +26,13 @@ enum Step {
     BatchSize,
     Mode,
     Enabled(bool),
+    Work(Work),
+    LoseJob,
+}
+
+/// What a worker does to the job that it holds.
+#[derive(Debug, Clone, Copy)]
+enum Work {
     Begin,
     /// A batch was written after which the chain does not go on by itself.
     Conclude,
@@ -35,7 +42,6 @@ enum Step {
     Retry,
     GiveBack,
     Interrupt,
-    LoseJob,
 }
 
 const STEPS: &[Step] = &[
@@ -49,14 +55,14 @@ const STEPS: &[Step] = &[
     Step::Mode,
     Step::Enabled(true),
     Step::Enabled(false),
-    Step::Begin,
-    Step::Begin,
-    Step::Conclude,
-    Step::Close,
-    Step::Fail,
-    Step::Retry,
-    Step::GiveBack,
-    Step::Interrupt,
+    Step::Work(Work::Begin),
+    Step::Work(Work::Begin),
+    Step::Work(Work::Conclude),
+    Step::Work(Work::Close),
+    Step::Work(Work::Fail),
+    Step::Work(Work::Retry),
+    Step::Work(Work::GiveBack),
+    Step::Work(Work::Interrupt),
     Step::LoseJob,
 ];
 
@@ -76,15 +82,9 @@ impl World {
             Step::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
             Step::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
             Step::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
-            Step::Begin
-            | Step::Conclude
-            | Step::Close
-            | Step::Fail
-            | Step::Retry
-            | Step::GiveBack
-            | Step::Interrupt => {
+            Step::Work(work) => {
                 if let Some(job) = self.hold_job().await {
-                    self.work(step, &job).await;
+                    self.work(work, &job).await;
                 }
             }
             Step::LoseJob => {
@@ -95,28 +95,23 @@ impl World {
     }
 
     /// Does what a worker does to the job that it holds, and drops it where its run has ended.
-    async fn work(&self, step: Step, job: &HeldJob) {
-        let done = match step {
-            Step::Begin => self.begin(job).await,
-            Step::Conclude => self.conclude(job, false).await,
-            Step::Close => self.close(job).await,
-            Step::Fail => self.fail(job).await,
-            other => self.give_back(other, job).await,
+    async fn work(&self, work: Work, job: &HeldJob) {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let done = match work {
+            Work::Begin => self.begin(job).await,
+            Work::Conclude => self.conclude(job, false).await,
+            Work::Close => self.close(job).await,
+            Work::Fail => self.fail(job).await,
+            Work::Retry => {
+                execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await.unwrap()
+            }
+            Work::GiveBack => execution::give_back(&mut tx, job, Duration::ZERO).await.unwrap(),
+            Work::Interrupt => execution::interrupted(&mut tx, job).await.unwrap(),
         };
+        tx.commit().await.unwrap();
         if done == execution::Step::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
-    }
-
-    async fn give_back(&self, step: Step, job: &HeldJob) -> execution::Step {
-        let mut tx = self.db.pool().begin().await.unwrap();
-        let done = match step {
-            Step::Retry => execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await,
-            Step::Interrupt => execution::interrupted(&mut tx, job).await,
-            _ => execution::give_back(&mut tx, job, Duration::ZERO).await,
-        };
-        tx.commit().await.unwrap();
-        done.unwrap()
     }
 
     pub async fn some_run(&self) -> RunId {

@@ -1,6 +1,6 @@
 //! Two changes of one pipeline at once, in either order: one waits for the other, and then decides by what it finds.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use vitrina_shared::{
     configuration::{self, ConfigurationError},
@@ -13,32 +13,38 @@ use crate::{World, assert_illegal, within};
 
 impl World {
     /// Lets `second` come while `first` has locked the pipeline's row and written everything but the log.
-    async fn in_turn<A, B>(&self, first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
-        sqlx::raw_sql(
-            "create function public.hold() returns trigger language plpgsql as
-                 'begin perform pg_advisory_xact_lock_shared(1); return new; end';
-             create trigger hold before insert on etl.etl_transitions for each row execute function public.hold()",
-        )
-        .execute(self.db.admin())
-        .await
-        .unwrap();
-        let mut blocker = self.db.admin().begin().await.unwrap();
-        sqlx::query("select pg_advisory_xact_lock(1)").execute(&mut *blocker).await.unwrap();
-        let (first, second, ()) = within(async {
-            tokio::join!(
-                first,
-                async {
-                    self.waits(1).await;
-                    second.await
-                },
-                async {
-                    self.waits(2).await;
-                    blocker.rollback().await.unwrap();
-                }
+    fn in_turn<'a, A: 'a, B: 'a>(
+        &'a self,
+        first: impl Future<Output = A> + 'a,
+        second: impl Future<Output = B> + 'a,
+    ) -> Pin<Box<dyn Future<Output = (A, B)> + 'a>> {
+        Box::pin(async {
+            sqlx::raw_sql(
+                "create function public.hold() returns trigger language plpgsql as
+                     'begin perform pg_advisory_xact_lock_shared(1); return new; end';
+                 create trigger hold before insert on etl.etl_transitions for each row execute function public.hold()",
             )
+            .execute(self.db.admin())
+            .await
+            .unwrap();
+            let mut blocker = self.db.admin().begin().await.unwrap();
+            sqlx::query("select pg_advisory_xact_lock(1)").execute(&mut *blocker).await.unwrap();
+            let (first, second, ()) = within(async {
+                tokio::join!(
+                    first,
+                    async {
+                        self.waits(1).await;
+                        second.await
+                    },
+                    async {
+                        self.waits(2).await;
+                        blocker.rollback().await.unwrap();
+                    }
+                )
+            })
+            .await;
+            (first, second)
         })
-        .await;
-        (first, second)
     }
 
     /// Waits until as many sessions wait for locks.
