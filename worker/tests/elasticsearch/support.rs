@@ -50,7 +50,8 @@ impl Corner {
 
     /// A corner of another node.
     pub fn at(node: String) -> Self {
-        let name = format!("vitrina-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        // Of one length: no name begins with another one, whose indexes are removed by their beginning.
+        let name = format!("vitrina-test-{}-{:04}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Self { node, name }
     }
 
