@@ -146,8 +146,9 @@ async fn read(connection: &mut PgConnection, pipeline: &PipelineRef) -> Result<S
 
 /// Reads the same once the pipeline's row is locked.
 async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> Result<Seen, LifecycleError> {
-    pipelines::lock(tx, pipeline).await?;
-    Ok(Seen { edition: None, ..read(tx, pipeline).await? })
+    let locked = pipelines::lock(tx, pipeline).await?.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))?;
+    // By its id: the name may be another pipeline's by now.
+    Ok(Seen { edition: None, ..read(tx, &locked.id.into()).await? })
 }
 
 /// Changes the status of a pipeline whose row is locked, and its unfinished run with it. Returns the status.

@@ -6,9 +6,10 @@ use sqlx::{Connection, PgPool};
 use vitrina_shared::{jobs::BATCH_QUEUE, lifecycle, metrics::RECOVERED, reports, store::queue};
 
 use super::rescue::{self, RecoveryError, Silent};
+use crate::error::LONGEST_REST;
 
 /// The longest that any job waits for its time.
-const LONGEST_DELAY: Duration = Duration::from_secs(60);
+const LONGEST_DELAY: Duration = LONGEST_REST.saturating_add(Duration::from_secs(5));
 /// When jobs that wait are looked at, for those that no run and no report waits for.
 const BACKLOG_AFTER: Duration = Duration::from_secs(5);
 /// How many of them are looked at once.

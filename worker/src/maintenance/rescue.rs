@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
     jobs::{BATCH_QUEUE, BatchJob, Job},
@@ -118,20 +118,32 @@ fn returned(held: HeldJob) -> ReturnedJob {
 }
 
 /// Takes jobs out of the queue that killed every worker that took them, and fails what they belong to: they would kill the next
-/// one too.
+/// one too. Where that fails, the others go on; recovery finds what has no job.
 pub async fn give_up_exhausted(tx: &mut PgConnection) -> Result<(), RecoveryError> {
     for payload in queue::kill_exhausted(tx, BATCH_QUEUE).await? {
-        match read(&payload) {
-            Some(Job::Batch(job)) => {
-                tracing::error!(run_id = %job.run_id, batch = job.batch, "every worker that took this batch died");
-                lifecycle::give_up(tx, job, "every worker that took this batch died").await?;
+        let mut own = tx.begin().await?;
+        match give_up(&mut own, &payload).await {
+            Ok(()) => own.commit().await?,
+            Err(error) => {
+                tracing::error!(error = %error, "a job that was given up could not be failed");
+                own.rollback().await?;
             }
-            Some(Job::Report(job)) => {
-                tracing::error!(report_id = %job.report_id, "every worker that took this report died");
-                reports::give_up(tx, &job, "every worker that took this report died").await?;
-            }
-            None => tracing::error!("a job that cannot be read was given up"),
         }
+    }
+    Ok(())
+}
+
+async fn give_up(tx: &mut PgConnection, payload: &[u8]) -> Result<(), RecoveryError> {
+    match read(payload) {
+        Some(Job::Batch(job)) => {
+            tracing::error!(run_id = %job.run_id, batch = job.batch, "every worker that took this batch died");
+            lifecycle::give_up(tx, job, "every worker that took this batch died").await?;
+        }
+        Some(Job::Report(job)) => {
+            tracing::error!(report_id = %job.report_id, "every worker that took this report died");
+            reports::give_up(tx, &job, "every worker that took this report died").await?;
+        }
+        None => tracing::error!("a job that cannot be read was given up"),
     }
     Ok(())
 }

@@ -40,6 +40,8 @@ pub async fn make(
     let (requested_at, max_row_bytes) = (report.requested_at, env.max_row_bytes);
     let of = Comparing { subject: &subject, depth, requested_at, repairs, sessions, max_row_bytes };
     let Compared { mut result, mut tx, differing } = sink.compare(&of, &mut session).await?;
+    // What is written inside the transaction waits for the database alone.
+    let _waiting = matches!(sink.writing(), Writing::Inside(_)).then(|| of.sessions.wait());
     if repairs {
         let mut repaired = Repaired { written: 0, removed: 0 };
         if result.verdict == Verdict::Drift && depth != Depth::Counts {
