@@ -57,7 +57,7 @@ async fn explain(
     query: &str,
     after: Option<&Position>,
 ) -> sqlx::Result<Value> {
-    let upper = runs::upper(connection, job.batch.run_id, job.batch.range).await?;
+    let upper = runs::upper(connection, job.batch.run_id).await?;
     let mut tx = backends::begin(connection, job.batch.run_id.0, LIMITED).await?;
     let explained = sqlx::query_scalar("select etl_page.estimate($1, $2, $3, $4, $5)")
         .bind(query)

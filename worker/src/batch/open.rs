@@ -21,8 +21,10 @@ pub(super) enum Opened {
     Go {
         /// What they read and write.
         plan: Arc<Plan>,
-        /// Whether none has been executed yet.
-        fresh: bool,
+        /// Whether its range was walked to its end before.
+        walked: bool,
+        /// Whether the run has other ranges.
+        cut: bool,
         /// What they are executed over. One session for all of a job: another one would cost a round trip for the question
         /// whether it is still there, and where that is far, a new connection.
         session: Session,
@@ -82,6 +84,10 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
         start.target_id = Some(binding.target_id);
     }
     start.anew = anew;
+    if run.is_cut && run.started_at.is_none() {
+        let cuts = runs::cut_at(&mut session, run.id).await?;
+        start.ranges = Some(start::ranges(&run, &plan, &start, &cuts));
+    }
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
@@ -89,7 +95,7 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     if step != Step::GoesOn {
         return Ok(Opened::Done(step));
     }
-    Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
+    Ok(Opened::Go { plan, walked: run.is_walked, cut: run.is_cut, session })
 }
 
 /// Whether a run must begin at the first row because its checkpoint is of columns that had other types. A run that has begun

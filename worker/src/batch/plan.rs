@@ -100,6 +100,8 @@ pub struct Plan {
     pub walk: Vec<WalkColumn>,
     /// How late rows are kept from being skipped.
     pub bound: Bound,
+    /// Whether its pages end at the bound of their range by themselves.
+    pub ends_at_bound: bool,
     /// Tables and views that the query reads, as SQL writes them.
     pub relations: Vec<String>,
     /// Whether NULL keys are read before all others.
@@ -321,6 +323,7 @@ impl Plan {
             estimate: page.estimate(),
             page_query: page.rows(),
             walk,
+            ends_at_bound: bound != Bound::None && !pages_itself,
             bound,
         })
     }

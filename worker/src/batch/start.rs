@@ -1,13 +1,16 @@
 //! From where to where a run reads, decided once when it begins.
 
-use std::time::{Duration, Instant};
+use std::{
+    cmp::Ordering,
+    time::{Duration, Instant},
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        Checkpoint, Position, RunId,
-        checkpoint::key_time,
+        Checkpoint, ColumnType, Position, RunId,
+        checkpoint::{key_order, key_time},
         clock_key::{self, ClockKey},
     },
     store::{
@@ -58,6 +61,35 @@ pub(super) async fn find(
         start.after = nulls_again(run, start.after);
     }
     Ok(start)
+}
+
+/// How many ranges a run that was cut has when it begins. A cut counts if it is after the one before and below the bound: rows
+/// above that are not settled, whenever the cut was chosen. What has one range has no cut: a walk without a bound, a query that
+/// pages by itself, and a run whose checkpoint says nothing.
+pub(super) fn ranges(run: &OpenRun, plan: &Plan, start: &Start, cuts: &[String]) -> i32 {
+    let Some(upper) = start.upper.as_deref().filter(|_| plan.ends_at_bound && start.anew.is_none()) else { return 1 };
+    let mut last = run.checkpoint_from.as_ref().map(|checkpoint| checkpoint.key.as_str());
+    let mut ranges = 1;
+    for cut in cuts {
+        if last.is_some_and(|last| !is_before(plan, last, cut)) || !is_before(plan, cut, upper) {
+            break;
+        }
+        (last, ranges) = (Some(cut.as_str()), ranges + 1);
+    }
+    ranges
+}
+
+/// Whether a key is known to be before another one.
+fn is_before(plan: &Plan, key: &str, other: &str) -> bool {
+    let order = match plan.bound {
+        Bound::Clock | Bound::Day => key_order(key, other),
+        Bound::Writers if plan.walk.first().is_some_and(|key| ColumnType::of(&key.type_name).is_whole()) => {
+            let number = |key: &str| key.parse::<i64>().ok();
+            number(key).zip(number(other)).map(|(key, other)| key.cmp(&other))
+        }
+        Bound::Writers | Bound::None => None,
+    };
+    order == Some(Ordering::Less)
 }
 
 /// A full run of an incremental pipeline reads everything, and notes before its first page up to where everything is settled.

@@ -17,6 +17,7 @@ mod modes;
 mod names;
 mod null_keys;
 mod one_target;
+mod ranges;
 mod reconcile;
 mod recovery;
 mod removal;
