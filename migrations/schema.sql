@@ -36,6 +36,51 @@ $$;
 
 COMMENT ON FUNCTION etl.announce_report() IS 'Announces the end of a report';
 
+CREATE FUNCTION etl.catalog_of(relations text[]) RETURNS text
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (
+        with recursive own (oid) as (
+            -- By name: a table may have taken the place of another one. Not by a cast, which asks for rights on the schema.
+            select c.oid
+            from unnest(relations) t
+            join pg_namespace n on n.nspname = (parse_ident(t))[1]
+            join pg_class c on c.relnamespace = n.oid and c.relname = (parse_ident(t))[2]
+            union
+            -- A view reads tables, a partitioned table has parts.
+            select coalesce(d.refobjid, i.inhrelid)
+            from own o
+            left join pg_rewrite w on w.ev_class = o.oid
+            left join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+                and d.refclassid = 'pg_class'::regclass and d.refobjid <> o.oid
+            left join pg_inherits i on i.inhparent = o.oid
+            where coalesce(d.refobjid, i.inhrelid) is not null
+        ),
+        entry (catalog, id, place, version) as (
+            select 'class', c.oid, 0, c.xmin from own o join pg_class c on c.oid = o.oid
+            union all
+            select 'attribute', a.attrelid, a.attnum, a.xmin from own o join pg_attribute a on a.attrelid = o.oid
+            where a.attnum > 0
+            union all
+            select 'default', d.oid, 0, d.xmin from own o join pg_attrdef d on d.adrelid = o.oid
+            union all
+            select 'index', i.indexrelid, 0, i.xmin from own o join pg_index i on i.indrelid = o.oid
+            union all
+            select 'constraint', k.oid, 0, k.xmin from own o join pg_constraint k on k.conrelid = o.oid
+            union all
+            select 'trigger', t.oid, 0, t.xmin from own o join pg_trigger t on t.tgrelid = o.oid
+            union all
+            select 'rule', w.oid, 0, w.xmin from own o join pg_rewrite w on w.ev_class = o.oid
+        )
+        select coalesce(sum(hashtextextended(concat_ws(' ', e.catalog, e.id, e.place, e.version), 0)), 0)::text from entry e
+    );
+end
+$$;
+
+COMMENT ON FUNCTION etl.catalog_of(relations text[]) IS 'A fingerprint of the catalog''s entries for tables and views, and for what they read or consist of: another one means that something about them was changed';
+
 CREATE FUNCTION etl.clock() RETURNS timestamp with time zone
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -216,6 +261,7 @@ declare
     front record;
     -- The last row up to which the run has read everything, if this batch moves it.
     reached text[];
+    job_status text;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
@@ -233,6 +279,15 @@ begin
     -- the name.
     if not exists (select from etl.etl_runs r where r.id = batch_run and r.status = 'RUNNING') then
         perform etl.refuse_batch('VT002', 'the run was ended');
+    end if;
+
+    -- Before the page: a worker whose job was given away would execute a page that its successor waits for. Not locked, so that
+    -- the job can be given away while the page is executed; whichever commits first has the batch by the fence.
+    select j.status into job_status
+    from apalis.jobs j
+    where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
+    if not found then
+        perform etl.refuse_batch('VT001', 'the job was given to another worker');
     end if;
 
     select * into page from etl_mart.run(statement, range.after, range.upper, page_size, by_time);
@@ -321,11 +376,8 @@ begin
     -- that. A worker that goes on itself keeps it too. The job says which range is walked, and the range how far: a job that
     -- comes back to the queue goes on where the range stands.
     if goes_on and next_job is null then
-        update apalis.jobs j set status = 'Running' where j.id = batch_job and j.lock_by = worker and j.status = 'Queued';
-        if not found and not exists (
-            select from apalis.jobs j where j.id = batch_job and j.lock_by = worker and j.status = 'Running'
-        ) then
-            perform etl.refuse_batch('VT001', 'the job was given to another worker');
+        if job_status = 'Queued' then
+            update apalis.jobs j set status = 'Running' where j.id = batch_job and j.lock_by = worker and j.status = 'Queued';
         end if;
     elsif goes_on then
         update apalis.jobs j
@@ -388,9 +440,11 @@ CREATE FUNCTION etl.sink_of(inputs jsonb) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select case
-        when coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') like 'es:%' then 'elasticsearch'
+        when target like 'es:%' then 'elasticsearch'
+        when target like '%:%' then split_part(target, ':', 1)
         else 'postgres'
     end
+    from coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') as target
 $$;
 
 COMMENT ON FUNCTION etl.sink_of(inputs jsonb) IS 'The label `sink` of a run with these inputs';
@@ -1223,7 +1277,7 @@ CREATE TABLE etl.etl_targets (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_targets_key_check CHECK (((cardinality(key) >= 1) AND (cardinality(key) <= 16))),
     CONSTRAINT etl_targets_options_check CHECK ((jsonb_typeof(options) = 'object'::text)),
-    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|es:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
+    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]+:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
 );
 
 COMMENT ON TABLE etl.etl_targets IS 'The whitelist: the only tables and indexes that a pipeline may write';

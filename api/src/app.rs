@@ -10,7 +10,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database::{self, BY_KEY, LastingPool},
-    domain::{PipelineId, PipelineRef},
+    domain::{PipelineId, PipelineRef, transform::Registry},
     guard::{Describing, SourceSchemas},
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
@@ -51,6 +51,8 @@ pub struct App {
     pub config: ApiConfig,
     /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
+    /// Transforms that plans may name.
+    pub transforms: Registry,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
     /// Progress of running pipelines.
@@ -98,6 +100,7 @@ impl App {
                 "other commands wait for this pipeline, one is done at a time",
             ),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
+            transforms: Registry::default(),
             wakeups,
             progress,
             report_ends,

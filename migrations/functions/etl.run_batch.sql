@@ -31,6 +31,7 @@ declare
     front record;
     -- The last row up to which the run has read everything, if this batch moves it.
     reached text[];
+    job_status text;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
@@ -48,6 +49,15 @@ begin
     -- the name.
     if not exists (select from etl.etl_runs r where r.id = batch_run and r.status = 'RUNNING') then
         perform etl.refuse_batch('VT002', 'the run was ended');
+    end if;
+
+    -- Before the page: a worker whose job was given away would execute a page that its successor waits for. Not locked, so that
+    -- the job can be given away while the page is executed; whichever commits first has the batch by the fence.
+    select j.status into job_status
+    from apalis.jobs j
+    where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
+    if not found then
+        perform etl.refuse_batch('VT001', 'the job was given to another worker');
     end if;
 
     select * into page from etl_mart.run(statement, range.after, range.upper, page_size, by_time);
@@ -136,11 +146,8 @@ begin
     -- that. A worker that goes on itself keeps it too. The job says which range is walked, and the range how far: a job that
     -- comes back to the queue goes on where the range stands.
     if goes_on and next_job is null then
-        update apalis.jobs j set status = 'Running' where j.id = batch_job and j.lock_by = worker and j.status = 'Queued';
-        if not found and not exists (
-            select from apalis.jobs j where j.id = batch_job and j.lock_by = worker and j.status = 'Running'
-        ) then
-            perform etl.refuse_batch('VT001', 'the job was given to another worker');
+        if job_status = 'Queued' then
+            update apalis.jobs j set status = 'Running' where j.id = batch_job and j.lock_by = worker and j.status = 'Queued';
         end if;
     elsif goes_on then
         update apalis.jobs j

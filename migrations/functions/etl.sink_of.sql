@@ -6,9 +6,11 @@ create or replace function etl.sink_of(inputs jsonb) returns text
     set search_path = pg_catalog, pg_temp
 as $$
     select case
-        when coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') like 'es:%' then 'elasticsearch'
+        when target like 'es:%' then 'elasticsearch'
+        when target like '%:%' then split_part(target, ':', 1)
         else 'postgres'
     end
+    from coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table') as target
 $$;
 
 comment on function etl.sink_of is 'The label `sink` of a run with these inputs';

@@ -6,6 +6,7 @@ pub mod clock_key;
 pub mod column_type;
 pub mod error_class;
 mod ids;
+mod index_fit;
 pub mod index_options;
 mod names;
 pub mod pipeline;
@@ -35,7 +36,7 @@ pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger, UnfinishedRun};
 pub use source_column::SourceColumn;
 pub use status::{Command, Decision, IllegalTransition, Status};
-pub use target::{Target, TargetName};
+pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task_plan::{Task, TaskPlan};
 
 /// The schemas of Vitrina's own tables and functions.

@@ -137,9 +137,8 @@ async fn put_back(
 }
 
 /// Fails the report of a job that came back too often, because every worker that took it died.
-pub async fn give_up(db: &PgPool, job: &ReportJob, error: &str) -> Result<(), ReportError> {
-    let mut connection = db.acquire().await?;
-    reports::fail(&mut connection, job.report_id, ErrorClass::Fatal, error).await?;
+pub async fn give_up(tx: &mut PgConnection, job: &ReportJob, error: &str) -> Result<(), ReportError> {
+    reports::fail(tx, job.report_id, ErrorClass::Fatal, error).await?;
     Ok(())
 }
 

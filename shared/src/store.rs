@@ -3,6 +3,7 @@
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
 pub mod backends;
+pub mod catalog;
 pub mod compared;
 pub mod dead_letters;
 pub mod horizon;

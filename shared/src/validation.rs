@@ -3,7 +3,6 @@
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
 mod creation;
-mod index;
 mod key;
 mod late;
 mod plan;
@@ -15,7 +14,7 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName},
+    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, transform::Registry},
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{
         tables::{self, MartTable},
@@ -54,8 +53,8 @@ pub struct FoundTarget {
 pub enum Place {
     /// A table of `analytics` of that name.
     Mart(String, MartTable),
-    /// An index of that name; what is there is asked of Elasticsearch when a run begins.
-    Index(String),
+    /// What a sink of this scheme keeps under this name. Workers ask it what is there when a run begins.
+    External(&'static str, String),
 }
 
 /// A reader's query that passed the guard.
@@ -83,6 +82,11 @@ impl Reader {
         self.arriving.iter().map(|column| column.name.as_str()).collect()
     }
 
+    /// Whether the query places its pages itself.
+    pub fn pages_itself(&self) -> bool {
+        !self.query.placeholders().is_empty()
+    }
+
     /// The types of the columns that an incremental run walks by.
     pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
         let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);
@@ -97,29 +101,22 @@ pub async fn review(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
     // The description may take seconds: meanwhile others need the connection.
     let described = describe(describing, draft, schemas).await?;
-    judge(&mut *db.acquire().await?, draft, described).await
+    judge(&mut *db.acquire().await?, draft, described, transforms).await
 }
 
-/// Finds out everything about a draft over a connection that the caller has.
-pub async fn review_over(
-    connection: &mut PgConnection,
-    describing: &Describing,
-    draft: &PipelineDraft,
-    schemas: &SourceSchemas,
-) -> Result<Review, sqlx::Error> {
-    let described = describe(describing, draft, schemas).await?;
-    judge(connection, draft, described).await
-}
+/// What a source says of a draft's query: what it returns, or why it is refused; none where the draft has no query.
+pub type Described = Option<Result<Reader, Refusal>>;
 
 /// What the server says of the draft's query, if there is one.
-async fn describe(
+pub async fn describe(
     describing: &Describing,
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
-) -> Result<Option<Result<Reader, Refusal>>, sqlx::Error> {
+) -> Result<Described, sqlx::Error> {
     let Some((sql, _)) = written(draft) else { return Ok(None) };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
@@ -134,12 +131,14 @@ fn written(draft: &PipelineDraft) -> Option<(&str, &'static str)> {
     draft.reader().filter(|(sql, _)| !sql.trim().is_empty())
 }
 
-async fn judge(
+/// Judges a draft whose query was described.
+pub async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
-    described: Option<Result<Reader, Refusal>>,
+    described: Described,
+    transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
-    let mut problems = draft.problems();
+    let mut problems = draft.problems(transforms);
     let (unlisted, target) = find_target(connection, draft).await?;
     problems.extend(unlisted);
     let field = written(draft).map_or("source_query", |(_, field)| field);
@@ -156,7 +155,8 @@ async fn judge(
         }
         Some(Ok(reader)) => reader,
     };
-    match plan::arriving(&draft.tasks, &reader.columns) {
+    let steps = transforms.configured(&draft.tasks);
+    match plan::arriving(&steps, &reader.columns) {
         Ok(columns) => reader.arriving = columns,
         Err(problem) => problems.push(problem),
     }
@@ -164,6 +164,8 @@ async fn judge(
     problems.extend(query::key_problems(draft, &reader.columns));
     problems.extend(late::problems(connection, draft, &reader, field).await?);
     if let Some(target) = &target {
+        problems.extend(plan::touched_keys(&steps, &target.entry.key));
+        problems.extend(plan::dropped_rows(&steps, draft, &target.place));
         problems.extend(target::mismatches(connection, draft, &reader, target).await?);
     }
     Ok(Review { problems, reader: Some(reader), target, timed_out: false })
@@ -195,7 +197,7 @@ async fn find_target(
             let table = tables::look(connection, &name, &entry.key).await?;
             Place::Mart(name, table)
         }
-        TargetName::Index(name) => Place::Index(name),
+        TargetName::External(scheme, name) => Place::External(scheme, name),
     };
     Ok((unlisted, Some(FoundTarget { entry, place })))
 }

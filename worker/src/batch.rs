@@ -6,25 +6,12 @@
 
 mod advice;
 mod ahead;
-mod binding;
 mod chain;
 mod close;
-mod comparison;
-mod confined;
-mod estimate;
 mod open;
-mod plan;
-mod pushdown;
+mod progress;
 mod reader;
-mod reading;
-mod replacement;
-mod settled;
-mod start;
+mod series;
 mod stream;
-mod streaming;
 
 pub use chain::execute;
-pub use confined::{names, read};
-pub use plan::{Plan, Reviewed, SWAP_PREFIX};
-pub use reader::transformed;
-pub use streaming::{RowForm, arrived, bounded_row, key_text, read_back, too_long};

@@ -26,7 +26,7 @@ mod sweeper;
 pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
 pub use client::{Answer, Client};
-pub use contents::{Contents, Stored};
+pub use contents::Contents;
 pub use document::{DIGEST, Document, MAX_ID_BYTES, id_of_row, key, number_above, version};
 pub use error::SinkError;
 pub use fingerprint::{Fields, fingerprint, same_value};

@@ -1,7 +1,7 @@
 //! What jobs reach the world through.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -13,22 +13,26 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{PipelineDraft, PipelineId, RunId},
     guard::{self, Describing, GuardError, SourceSchemas},
+    store::catalog::Catalog,
 };
 
 use crate::{
-    batch::{Plan, Reviewed},
     clock::DatabaseClock,
-    elasticsearch::{Client, SinkError},
     in_hand::InHand,
     mutex::unpoisoned,
+    plan::{Plan, Reviewed},
     report_slots::ReportSlots,
-    session::Sessions,
+    session::{LONGEST_STATEMENT, Sessions},
+    sink::Sinks,
+    source::{Sources, home::Home},
+    step::{StepContext, StepRegistry},
 };
 
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
 
-/// How long what was found out about source and target holds. What changes meanwhile fails the batch instead.
+/// How long what was found out about source and target holds. What changes in their tables is seen sooner
+/// (`store::catalog`).
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 /// The connections that jobs have.
@@ -44,11 +48,19 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats, maintenance, and giving back jobs.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
+    /// What the database's clock said last.
+    pub clock: Arc<DatabaseClock>,
 }
 
 impl Connections {
+    /// The home database as a source.
+    pub fn home(&self, schemas: SourceSchemas) -> Home {
+        let Self { describing, reading, clock, .. } = self.clone();
+        Home { describing, schemas, reading, clock }
+    }
+
     /// Opens what a first run needs and prepares what is asked of every query, before there is a run: where the database is
     /// far away, it would wait for that.
     pub async fn warm_up(&self, schemas: &SourceSchemas) {
@@ -76,16 +88,14 @@ impl Connections {
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
-    /// For reading pages whose rows pass through the worker, while they are written over another connection.
-    pub reading: PgPool,
-    /// For describing queries.
-    pub describing: Describing,
+    /// Where pipelines read from.
+    pub sources: Sources,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
     pub control: PgPool,
-    /// For marts that live in Elasticsearch, or why there can be none.
-    pub elasticsearch: Result<Client, SinkError>,
+    /// Where rows go.
+    pub sinks: Sinks,
     /// Room for reports.
     pub report_slots: ReportSlots,
     /// Runs and reports that are being worked on.
@@ -94,17 +104,18 @@ pub struct Environment {
     pub max_row_bytes: u32,
     /// The worker's unique name.
     pub name: String,
-    /// Schemas that source queries may read.
-    pub schemas: SourceSchemas,
+    /// Steps that plans may name.
+    pub steps: StepRegistry,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
     /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
     pub life: CancellationToken,
     /// What the database's clock said last.
-    pub clock: DatabaseClock,
+    pub clock: Arc<DatabaseClock>,
     /// Makes the queue look for jobs.
     pub wake: watch::Sender<u64>,
-    working: Mutex<HashSet<String>>,
+    /// How many tasks work on a job: one that gave it back may still wait for the database while another has taken it.
+    working: Mutex<HashMap<String, usize>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
     reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
     beat_at: Mutex<Instant>,
@@ -114,29 +125,28 @@ impl Environment {
     /// An environment of the given worker.
     pub fn new(
         connections: Connections,
+        (sources, steps): (Sources, StepRegistry),
         max_row_bytes: u32,
         name: String,
-        schemas: SourceSchemas,
         wake: watch::Sender<u64>,
         stop: CancellationToken,
         life: CancellationToken,
     ) -> Self {
-        let Connections { batches, reading, describing, reports, control, elasticsearch } = connections;
+        let Connections { batches, reports, control, sinks, clock, .. } = connections;
         Self {
             db: batches,
-            reading,
-            describing,
+            sources,
             reports,
             control,
-            elasticsearch,
+            sinks,
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
             max_row_bytes,
             name,
-            schemas,
+            steps,
             stop,
             life,
-            clock: DatabaseClock::default(),
+            clock,
             wake,
             working: Mutex::default(),
             plans: Mutex::default(),
@@ -157,7 +167,18 @@ impl Environment {
 
     /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
-        Sessions::new(pool, id, self.in_hand.given_up(id), self.in_hand.waits(id))
+        Sessions::new(pool, self.in_hand.handle(id))
+    }
+
+    /// What the steps of a pipeline reach the world through, while a statement for this run or report reads their rows.
+    pub fn step_context(&self, pipeline: PipelineId, id: Uuid, correlation_id: &str) -> StepContext {
+        StepContext {
+            pipeline,
+            id,
+            correlation_id: correlation_id.to_owned(),
+            cancelled: self.in_hand.handle(id).given_up,
+            deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
+        }
     }
 
     /// The plan of a run, if it was made here before.
@@ -177,6 +198,16 @@ impl Environment {
     /// Forgets the plan of a run that ended.
     pub fn forget_plan(&self, run: RunId) {
         unpoisoned(&self.plans).remove(&run);
+    }
+
+    /// The catalog that the plan of a run was made from, or else what was found out last about its pipeline.
+    pub fn catalog(&self, run: RunId, pipeline: PipelineId) -> Option<Arc<Catalog>> {
+        if let Some(plan) = self.plan(run) {
+            return Some(plan.catalog.clone());
+        }
+        let (reviews, own) = (unpoisoned(&self.reviews), pipeline.to_string());
+        let of_pipeline = reviews.iter().filter(|(inputs, _)| inputs.starts_with(&own));
+        of_pipeline.max_by_key(|(_, (found_at, _))| *found_at).map(|(_, (_, reviewed))| reviewed.catalog.clone())
     }
 
     /// What was found out about the same inputs of the same pipeline a moment ago.
@@ -200,19 +231,23 @@ impl Environment {
         unpoisoned(&self.reviews).clear();
     }
 
-    /// Notes that a job is being worked on.
+    /// Notes that a task works on a job.
     pub fn take_up(&self, job: &str) {
-        unpoisoned(&self.working).insert(job.to_owned());
+        *unpoisoned(&self.working).entry(job.to_owned()).or_default() += 1;
     }
 
-    /// Notes that a job is not being worked on any more.
+    /// Notes that a task does not work on a job any more.
     pub fn put_down(&self, job: &str) {
-        unpoisoned(&self.working).remove(job);
+        let mut working = unpoisoned(&self.working);
+        if let Some(tasks) = working.get_mut(job) {
+            *tasks -= 1;
+        }
+        working.retain(|_, tasks| *tasks > 0);
     }
 
     /// The jobs that are being worked on.
     pub fn working(&self) -> Vec<String> {
-        unpoisoned(&self.working).iter().cloned().collect()
+        unpoisoned(&self.working).keys().cloned().collect()
     }
 
     /// Looks for jobs after `delay`, when one that was put back is due.

@@ -15,7 +15,7 @@ use vitrina_shared::{
     reports::ReportError,
 };
 
-use crate::elasticsearch::SinkError;
+use crate::step::StepError;
 
 /// The SQLSTATEs with which `etl.run_batch` refuses: the batch is another worker's, or its run was ended.
 const TAKEN_OVER: &str = "VT001";
@@ -30,6 +30,8 @@ const NO_FURTHER: &str = "the query returned a row that is not after ";
 const SWAP_SCHEMA: &str = "etl_swap";
 /// How often the server may end the session of a job that is no worse for it: servers are restarted.
 const MOST_LOST: u32 = 6;
+/// The longest time that another side may ask a batch to wait.
+const LONGEST_REST: Duration = Duration::from_secs(24 * 60 * 60);
 /// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
@@ -60,6 +62,9 @@ pub enum BatchError {
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
+    /// Another side asked to be left alone for a while.
+    #[error("{message}")]
+    RateLimited { retry_after: Duration, message: String },
     /// It failed.
     #[error("{message}")]
     Failed {
@@ -106,6 +111,10 @@ impl BatchError {
             {
                 Verdict::Retry(backoff(attempt), *class)
             }
+            Self::RateLimited { retry_after, .. } if attempt < MAX_RETRIES => {
+                Verdict::Retry(backoff(attempt).max(*retry_after).min(LONGEST_REST), ErrorClass::RateLimited)
+            }
+            Self::RateLimited { .. } => Verdict::GiveUp(ErrorClass::RateLimited),
             Self::Failed { class, .. } => Verdict::GiveUp(*class),
         }
     }
@@ -128,6 +137,7 @@ impl BatchError {
             | Self::Silent
             | Self::Locked(_)
             | Self::NotYet(_)
+            | Self::RateLimited { .. }
             | Self::Failed { .. } => None,
         };
         server.map_or_else(|| self.to_string(), |server| explain(server, &server.code().unwrap_or_default()))
@@ -282,9 +292,13 @@ fn explain(error: &dyn DatabaseError, code: &str) -> String {
     }
 }
 
-impl From<SinkError> for BatchError {
-    fn from(error: SinkError) -> Self {
-        Self::Failed { class: error.class, message: error.message }
+impl From<StepError> for BatchError {
+    fn from(error: StepError) -> Self {
+        let StepError { class, retry_after, message } = error;
+        match retry_after {
+            Some(retry_after) if class == ErrorClass::RateLimited => Self::RateLimited { retry_after, message },
+            Some(_) | None => Self::Failed { class, message },
+        }
     }
 }
 
@@ -332,6 +346,17 @@ mod tests {
             assert!((seconds..=seconds * 1.2).contains(&delay.as_secs_f64()), "{delay:?}");
         }
         assert_eq!(transient().verdict(3), Verdict::GiveUp(ErrorClass::Transient));
+    }
+
+    #[test]
+    fn a_batch_rests_for_as_long_as_another_side_has_asked_within_a_day() {
+        for (asked, least, most) in [(0, 1.0, 1.2), (60, 60.0, 60.0), (u64::MAX, 86_400.0, 86_400.0)] {
+            let retry_after = Duration::from_secs(asked);
+            let error = BatchError::from(StepError::rate_limited(retry_after, "slow down"));
+            let Verdict::Retry(delay, ErrorClass::RateLimited) = error.verdict(0) else { panic!("not retried") };
+            assert!((least..=most).contains(&delay.as_secs_f64()), "{asked}: {delay:?}");
+            assert_eq!(error.verdict(3), Verdict::GiveUp(ErrorClass::RateLimited));
+        }
     }
 
     #[test]

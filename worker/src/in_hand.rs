@@ -50,14 +50,17 @@ impl InHand {
         Held { in_hand: self, id, given_up: work.given_up.clone() }
     }
 
-    /// What is cancelled when the work is given up; for work that is not in hand, never.
-    pub fn given_up(&self, id: Uuid) -> CancellationToken {
-        unpoisoned(&self.0).get(&id).map(|work| work.given_up.clone()).unwrap_or_default()
+    /// What the work is done with; for work that is not in hand, one that is never given up and that no check looks at.
+    pub fn handle(&self, id: Uuid) -> WorkHandle {
+        let works = unpoisoned(&self.0);
+        let (given_up, waits) =
+            works.get(&id).map(|work| (work.given_up.clone(), work.waits.clone())).unwrap_or_default();
+        WorkHandle { id, given_up, waits }
     }
 
-    /// Where the work says when it waits for the server; for work that is not in hand, nobody looks.
+    /// Where the work says when it waits for the server.
     pub fn waits(&self, id: Uuid) -> Waits {
-        unpoisoned(&self.0).get(&id).map(|work| work.waits.clone()).unwrap_or_default()
+        self.handle(id).waits
     }
 
     /// All runs and reports in hand.
@@ -124,6 +127,17 @@ impl InHand {
     }
 }
 
+/// What the work on a run or report is done with.
+#[derive(Debug, Clone)]
+pub struct WorkHandle {
+    /// The run or report.
+    pub id: Uuid,
+    /// Cancelled when the work is given up.
+    pub given_up: CancellationToken,
+    /// Where the work says when it waits for the server.
+    pub waits: Waits,
+}
+
 /// A job's hold on a run or report.
 #[derive(Debug)]
 pub struct Held<'a> {
@@ -177,12 +191,12 @@ mod tests {
         let (in_hand, id) = (InHand::default(), Uuid::now_v7());
         let held = in_hand.take_up(id);
         assert!(in_hand.note_unwanted(&[id]).is_empty());
-        assert!(!in_hand.given_up(id).is_cancelled());
+        assert!(!in_hand.handle(id).given_up.is_cancelled());
         in_hand.give_all_up();
-        assert!(in_hand.given_up(id).is_cancelled());
+        assert!(in_hand.handle(id).given_up.is_cancelled());
         drop(held);
         let _again = in_hand.take_up(id);
-        assert!(!in_hand.given_up(id).is_cancelled());
+        assert!(!in_hand.handle(id).given_up.is_cancelled());
     }
 
     #[tokio::test]
@@ -191,6 +205,10 @@ mod tests {
         let held = in_hand.take_up(id);
         assert!(in_hand.waiting(Duration::ZERO).is_empty(), "it waits for nothing");
         let waiting = in_hand.waits(id).begin();
+        assert_eq!(in_hand.waiting(Duration::ZERO), [id]);
+        let resting = waiting.rest();
+        assert!(in_hand.waiting(Duration::ZERO).is_empty(), "it is at work itself");
+        drop(resting);
         assert_eq!(in_hand.waiting(Duration::ZERO), [id]);
         assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty(), "the first look");
         waiting.heard();

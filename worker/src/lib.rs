@@ -1,10 +1,10 @@
 //! The data plane: executes batches, and knows nothing of the API.
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
-//! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `batch::plan` (what
-//! to read and write), `batch::start` (from where to where) and `batch::chain` (one after the other),
-//! `batch::stream` and `sink` (rows that pass through the worker); `report` is what
-//! reports find out; `session` and `in_hand` are how users' queries are executed and let go of; `maintenance` keeps the
+//! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `plan` (what to read and write),
+//! `source` and `sink` (the doors to where rows come from and go to), `pushdown` (a page as one statement), `batch::stream` and `step`
+//! (rows that pass through the worker); `report` is what reports find out; `session` and `in_hand` are how users' queries are executed
+//! and let go of; `maintenance` keeps the
 //! tables in order.
 
 mod batch;
@@ -17,15 +17,20 @@ mod jobs;
 mod maintenance;
 mod metrics_server;
 mod mutex;
+mod plan;
+mod pushdown;
 mod queue;
 mod rejected;
 mod report;
 mod report_slots;
 mod service;
 mod session;
-mod sink;
+pub mod sink;
+pub mod source;
+pub mod step;
 mod worker;
 
+pub use error::BatchError;
 pub use metrics_server::MetricsServerError;
 pub use service::run as run_service;
 pub use vitrina_shared::config::DRAIN;

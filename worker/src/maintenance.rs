@@ -1,16 +1,16 @@
 //! Keeps the tables in order: heartbeats, rescue, recovery, statements that nobody wants, connections that fell silent,
-//! timers, retention, and indexes that are not needed any more.
+//! timers, retention, and what runs have left behind in their sinks.
 //!
 //! A heartbeat waits for nothing else: what keeps the tables in order has a loop of its own, and every wait for the database
 //! a limit. Each part is a `run_once` that returns what it did. One worker, the first by name, does for all what concerns
 //! all; the others do so now and then, in case it is ill. The statements skip what another has, so two may do it at once.
 
 mod forgotten;
-mod indexes;
 mod recovery;
 pub mod rescue;
 mod retention;
 mod silence;
+mod sinks;
 pub mod statements;
 
 use std::{
@@ -54,7 +54,9 @@ const ORDER_WITHIN: Duration = Duration::from_secs(20);
 pub async fn run(env: Arc<Environment>, heartbeat: Duration, pause: Duration, retention: Retention) {
     let leads = Arc::new(AtomicBool::new(false));
     let life = env.life.clone();
-    tokio::spawn(indexes::run(env.control.clone(), env.clone(), life.clone()));
+    for kind in env.sinks.kinds() {
+        tokio::spawn(sinks::run(env.control.clone(), kind.clone(), life.clone()));
+    }
     tokio::select! {
         () = beat(&env, heartbeat, pause, &leads) => {}
         () = keep_order(&env, heartbeat, &leads, retention) => {}

@@ -1,14 +1,12 @@
 //! What reports find out about a pipeline.
 //!
-//! `subject` is the pipeline as it is now, its reader and its target; then a file per kind of report. Nothing here uses
+//! `subject` looks at the pipeline as it is now, its reader and its sink; then a file per kind of report. Nothing here uses
 //! the connections of batches.
 
-mod emptied;
 mod preview;
 mod reconcile;
 mod replay;
 mod subject;
-mod unfinished;
 
 use serde_json::value::RawValue;
 use vitrina_shared::{
@@ -32,7 +30,7 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
     };
     match &report.request {
         ReportRequest::Preview { rows } => {
-            let result = preview::make(env, &report, *rows).await?;
+            let result = preview::make(env, job, &report, *rows).await?;
             finish(env, job, &result).await
         }
         ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,

@@ -3,39 +3,41 @@
 //! Their transactions carry the id in their name, so that a cancellation finds them (`store::backends`). A session whose
 //! work was given up closes its connection: back in the pool, it would wait for its statement and keep its place.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 use sqlx::{PgConnection, PgPool, Postgres, Transaction, pool::PoolConnection};
-use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 use vitrina_shared::store::backends;
 
-use crate::in_hand::{Waiting, Waits};
+use crate::in_hand::{Waiting, WorkHandle};
+
+/// The longest time that any statement of the services has.
+pub const LONGEST_STATEMENT: Duration = Duration::from_secs(600);
 
 /// Where the sessions of a run or report come from.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     pool: PgPool,
-    id: Uuid,
-    given_up: CancellationToken,
-    waits: Waits,
+    work: WorkHandle,
 }
 
 impl Sessions {
-    /// Sessions of a pool for the work with this id, which close with their connections once it is given up.
-    pub fn new(pool: &PgPool, id: Uuid, given_up: CancellationToken, waits: Waits) -> Self {
-        Self { pool: pool.clone(), id, given_up, waits }
+    /// Sessions of a pool for this work, which close with their connections once it is given up.
+    pub fn new(pool: &PgPool, work: WorkHandle) -> Self {
+        Self { pool: pool.clone(), work }
     }
 
     /// Notes that the server is waited for until what is returned is dropped.
     pub fn wait(&self) -> Waiting {
-        self.waits.begin()
+        self.work.waits.begin()
     }
 
     /// Waits for a connection of the pool.
     pub async fn acquire(&self) -> sqlx::Result<Session> {
         let connection = self.pool.acquire().await?;
-        Ok(Session { connection, id: self.id, given_up: self.given_up.clone(), in_the_middle: false })
+        Ok(Session { connection, work: self.work.clone(), in_the_middle: false })
     }
 }
 
@@ -43,8 +45,7 @@ impl Sessions {
 #[derive(Debug)]
 pub struct Session {
     connection: PoolConnection<Postgres>,
-    id: Uuid,
-    given_up: CancellationToken,
+    work: WorkHandle,
     /// Whether dropping it now would leave a statement under way.
     in_the_middle: bool,
 }
@@ -52,7 +53,7 @@ pub struct Session {
 impl Session {
     /// Begins a transaction that carries the id. `begin` is the statement.
     pub async fn begin_named(&mut self, begin: &str) -> sqlx::Result<Transaction<'_, Postgres>> {
-        backends::begin(&mut self.connection, self.id, begin).await
+        backends::begin(&mut self.connection, self.work.id, begin).await
     }
 
     /// Notes that a statement is under way: should the session be dropped before [`Session::has_ended`], its connection is
@@ -83,7 +84,7 @@ impl DerefMut for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.in_the_middle || self.given_up.is_cancelled() {
+        if self.in_the_middle || self.work.given_up.is_cancelled() {
             self.connection.close_on_drop();
         }
     }

@@ -1,11 +1,193 @@
-//! Where rows go that pass through the worker.
+//! The door to where rows go.
 //!
-//! A sink gets the rows of one page as a stream, so that memory does not grow with the batch, and says what became of
-//! them. Its `Ok` means durable, or durable together with the transaction that it was given: the caller moves the
-//! checkpoint next.
+//! A run reaches its target through a [`Sink`]: prepare · write pages · finish; a report compares it with its source, and
+//! replays rows into it. Which sink a target has is decided in one place ([`Sinks`], by the scheme of its name). There are two
+//! kinds ([`Writing`]): written inside the batch's transaction, or before it and idempotent with versions.
+//!
+//! `Ok` of whatever writes means durable, or durable together with the transaction that it was given: the caller moves the
+//! checkpoint next. Every error says what the caller can do about it ([`BatchError`]), and every row that is refused is named.
 
 pub mod elasticsearch;
+pub mod external;
 pub mod postgres;
+mod registry;
+mod scope;
+mod subject;
+mod unfinished;
+
+use std::{fmt, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{
+        FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, removal,
+        report::{Depth, Reconciliation, Repaired, ReplayOutcome},
+    },
+    store::runs::OpenRun,
+    validation::{FoundTarget, Reader},
+};
+
+use crate::{
+    session::{Session, Sessions},
+    source::RowForm,
+};
+
+pub use self::{
+    external::{External, ExternalSink},
+    postgres::PostgresSink,
+    registry::Sinks,
+    scope::Scope,
+    subject::Subject,
+    unfinished::refuse as refuse_unfinished,
+};
+pub use crate::error::BatchError;
+
+/// What a sink does, in time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
+/// What a sink is given, as it comes.
+pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
+
+/// Differences that a comparison shows.
+pub const SAMPLE: usize = 20;
+
+/// A kind of sink: what the registry has for each scheme.
+pub trait SinkKind: fmt::Debug + Send + Sync {
+    /// What the names of its targets begin with.
+    fn scheme(&self) -> &'static str;
+
+    /// The sink of a target, for a run or a report. Nothing is asked or sent yet.
+    fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError>;
+
+    /// Says in the log, when a worker starts, whether its targets can be written.
+    fn introduce<'a>(&'a self, _db: &'a PgPool) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    /// Removes what runs have built that were given up, and what finished ones have replaced. Workers call it again and again.
+    /// Returns the targets of which something could not be removed, each with the reason.
+    fn give_up<'a>(&'a self, _db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+/// What a sink is opened with.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// The target as it was found.
+    pub target: &'a FoundTarget,
+    /// The query and what arrives.
+    pub reader: &'a Reader,
+    /// What the client decided.
+    pub inputs: &'a PipelineDraft,
+    /// Which installation this is: what it makes outside of its database carries the id.
+    pub installation: Uuid,
+    /// How the run reads, or the pipeline where there is none.
+    pub mode: Mode,
+    /// None where a report is made.
+    pub run: Option<RunOpening>,
+}
+
+/// The run that a sink is opened for.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOpening {
+    pub id: RunId,
+    /// The strategy that it began with, where it has begun.
+    pub begun: Option<FullStrategy>,
+    /// Whether what the query returns tells which rows are gone from the source.
+    pub can_sweep: bool,
+}
+
+/// Where the rows of one pipeline go.
+pub trait Sink: fmt::Debug + Send + Sync {
+    /// Label for logs and metrics, for instance `postgres`.
+    fn kind(&self) -> &'static str;
+
+    /// How it wants rows to be written as JSON.
+    fn row_form(&self) -> RowForm;
+
+    /// The type that a column which arrives has in the target; none where the target does not keep it.
+    fn column_type(&self, column: &SourceColumn) -> Option<String> {
+        Some(column.type_name.clone())
+    }
+
+    /// Makes sure that the run can write. One that goes on must find the target that it began with.
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
+
+    /// How pages are written, and what happens after the last one.
+    fn writing(&self) -> Writing<'_>;
+
+    /// Compares it with its source.
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>>;
+
+    /// Writes rows as their source has them now, with this number, and says what became of each.
+    fn replay<'a>(
+        &'a self,
+        subject: &'a Subject,
+        tx: &'a mut PgConnection,
+        rows: &'a [Row],
+        number: i64,
+    ) -> Answer<'a, Vec<Fate>>;
+
+    /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
+    fn mart(&self) -> Option<&PostgresSink> {
+        None
+    }
+}
+
+/// What a run writes to, once that can be written.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// Which one it is, of those that may stand under the same name.
+    pub target_id: Option<String>,
+    /// Whether the pipeline's checkpoint says nothing about it, so that the run begins at the first row.
+    pub anew: bool,
+}
+
+/// When a page is written.
+pub enum Writing<'a> {
+    /// Inside the batch's transaction: all of it happened or none.
+    Inside(&'a dyn InsideSink),
+    /// Before it: a crash in between repeats the page onto the same rows.
+    Before(&'a Arc<dyn ExternalSink>),
+}
+
+/// A sink that is written inside the batch's transaction.
+pub trait InsideSink: Send + Sync {
+    /// Puts the rows of a page down in the session. Returns how many there were.
+    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64>;
+
+    /// How the batch's statement writes what was put down, of which so many rows may be put aside.
+    fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
+
+    /// Whether something is left to do after the last page.
+    fn completes(&self) -> bool;
+
+    /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now.
+    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed>;
+}
+
+/// The part of a batch's statement that writes.
+#[derive(Debug)]
+pub struct PageWrite {
+    /// What the statement begins with; may be empty.
+    pub with: String,
+    /// The expression that counts what was written.
+    pub count: String,
+}
+
+/// What a run did to its target besides its pages.
+#[derive(Debug, Default)]
+pub struct Completed {
+    /// Rows that it inserted or changed.
+    pub written: i64,
+    /// Rows that it removed.
+    pub removed: i64,
+    /// Whether another target serves now, of which the checkpoints of other pipelines say nothing.
+    pub replaced: bool,
+}
 
 /// A row on its way to a sink.
 #[derive(Debug)]
@@ -19,10 +201,80 @@ pub struct Row {
 /// A row that was not written, and why.
 #[derive(Debug)]
 pub struct Rejected {
-    /// The `_id` that its document has in an index.
+    /// The id that it has in an external sink.
     pub id: String,
     /// The row as a JSON object.
     pub doc: String,
     /// The reason, in the words of whoever refused it.
     pub error: String,
+}
+
+/// What became of a row that was replayed: why it was refused again, or the outcome.
+pub type Fate = Result<ReplayOutcome, String>;
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Comparing<'a> {
+    pub subject: &'a Subject,
+    pub depth: Depth,
+    /// When the comparison was asked for.
+    pub requested_at: DateTime<Utc>,
+    /// Whether a repair follows.
+    pub repairs: bool,
+    /// Sessions of the report.
+    pub sessions: Sessions,
+    /// How large a row may be that passes through the worker.
+    pub max_row_bytes: u32,
+}
+
+impl Comparing<'_> {
+    /// Which rows of the source should be in the target by now, in the snapshot of this transaction.
+    pub async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
+        scope::read(tx, self.subject, self.requested_at).await
+    }
+}
+
+/// What a comparison found.
+pub struct Compared<'a> {
+    pub result: Reconciliation,
+    /// The transaction in which it is repaired.
+    pub tx: Transaction<'a, Postgres>,
+    pub differing: Box<dyn Differing + 'a>,
+}
+
+/// The rows that differ.
+pub trait Differing: Send {
+    /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
+    /// at once more.
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired>;
+}
+
+/// How many rows of its target a pipeline may remove at once.
+#[derive(Debug, Clone)]
+pub struct RemovalLimit {
+    max_removed: Option<MaxRemoved>,
+    target: String,
+    pipeline: String,
+}
+
+impl RemovalLimit {
+    pub fn of(inputs: &PipelineDraft) -> Self {
+        let target = inputs.final_target().0.to_owned();
+        Self { max_removed: inputs.options.max_removed, target, pipeline: inputs.name.clone() }
+    }
+
+    /// Why so many of so many rows may not be removed.
+    pub fn refusal(&self, removed: u64, of: u64) -> Option<String> {
+        removal::refusal(self.max_removed, removed, of, &self.target, &self.pipeline)
+    }
+
+    /// Fails where so many of so many rows may not be removed.
+    pub fn refuse(&self, removed: u64, of: u64) -> Result<(), BatchError> {
+        self.refusal(removed, of).map_or(Ok(()), |refusal| Err(BatchError::fatal(refusal)))
+    }
+
+    /// Whether so many may be removed of however many.
+    pub fn allows_any(&self, removed: u64) -> bool {
+        removal::is_allowed(self.max_removed, removed, 0)
+    }
 }

@@ -21,11 +21,18 @@ use vitrina_shared::{
 use crate::{
     elasticsearch::Client,
     environment::{Connections, Environment},
-    maintenance::{self, MISSED_HEARTBEATS, rescue, statements},
+    maintenance::{
+        self, MISSED_HEARTBEATS,
+        rescue::{self, RecoveryError},
+        statements,
+    },
     queue::{self, QueueOptions, Wake},
+    sink::{SinkKind, Sinks},
+    source::{Source, Sources},
+    step::StepRegistry,
 };
 
-/// How long a page may run (`maintenance::statements::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
+/// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
 /// tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
@@ -58,7 +65,10 @@ const WELL: Duration = Duration::from_secs(60);
 pub struct Worker {
     config: WorkerConfig,
     schemas: SourceSchemas,
+    steps: StepRegistry,
     database: DatabaseConfig,
+    sources: Vec<Arc<dyn Source>>,
+    sinks: Vec<Arc<dyn SinkKind>>,
     stop: CancellationToken,
 }
 
@@ -71,7 +81,29 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
-        Self { schemas, database: database.clone(), config, stop }
+        let (steps, sources, sinks) = (StepRegistry::default(), Vec::new(), Vec::new());
+        Self { schemas, steps, sources, sinks, database: database.clone(), config, stop }
+    }
+
+    /// The same with other steps than the builtin ones.
+    pub fn with_steps(self, steps: StepRegistry) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// The same with another source besides the home database.
+    pub fn with_source(mut self, source: Arc<dyn Source>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// The same with another kind of sink besides marts and indexes.
+    pub fn with_sink(mut self, kind: Arc<dyn SinkKind>) -> Self {
+        self.sinks.push(kind);
+        self
+    }
+
+    fn sources_of(&self, connections: &Connections) -> Sources {
+        Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone())))
     }
 
     /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
@@ -100,7 +132,8 @@ impl Worker {
                 "vitrina-worker-control",
                 &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
             ),
-            elasticsearch: Client::new(&self.config.elasticsearch),
+            sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
+            clock: Arc::default(),
         }
     }
 
@@ -162,9 +195,9 @@ impl Worker {
         forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
         let env = Arc::new(Environment::new(
             connections.clone(),
+            (self.sources_of(connections), self.steps.clone()),
             self.config.max_row_bytes,
             name.to_owned(),
-            self.schemas.clone(),
             wake,
             self.stop.clone(),
             life.clone(),
@@ -249,7 +282,7 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
 async fn hand_over(control: &PgPool, name: &str) {
     let handed = async {
         rescue::give_back(control, name).await?;
-        store::queue::sign_off(&mut *control.acquire().await?, name).await
+        Ok::<_, RecoveryError>(store::queue::sign_off(&mut *control.acquire().await?, name).await?)
     };
     if let Err(error) = handed.await {
         tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");

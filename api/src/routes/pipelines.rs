@@ -129,7 +129,7 @@ async fn change_on_turn(
         // The state is checked before the draft: a change that the state forbids is refused for that reason, valid or not.
         configuration::check_busy(&current, &draft)?;
         let fate = if only_described_or_disabled(&current.draft, &draft) {
-            refuse(draft.problems())?;
+            refuse(draft.problems(&app.transforms))?;
             OnCheckpoint::Keep
         } else {
             let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
@@ -191,10 +191,11 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
 /// A plan that is too long is not checked step by step.
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
-        return Ok(Review { problems: TaskPlan::problems(&draft.tasks), reader: None, target: None, timed_out: false });
+        let problems = TaskPlan::problems(&draft.tasks, &app.transforms);
+        return Ok(Review { problems, reader: None, target: None, timed_out: false });
     }
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
-    Ok(validation::review(&app.db(), &describing, draft, &app.schemas).await?)
+    Ok(validation::review(&app.db(), &describing, draft, &app.schemas, &app.transforms).await?)
 }
 
 /// Conflicts of the draft with other pipelines.

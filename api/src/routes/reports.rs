@@ -84,9 +84,9 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
 
 /// Checks that need no worker. The state may change meanwhile, so the worker repeats them.
 fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
-    // The worker makes documents, so their transforms do not matter; rows of a mart are compared in the database.
-    let is_index = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Index(_)));
-    let transformed = pipeline.draft.tasks.len() > 1 && !is_index;
+    // The worker makes the rows of an external target, after transforms; rows of a mart are compared in the database.
+    let is_mart = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Mart(_)));
+    let transformed = pipeline.draft.tasks.len() > 1 && is_mart;
     if transformed && depth == Depth::Rows {
         return Err(ApiError::invalid(
             "depth",

@@ -9,6 +9,7 @@ use super::{
     bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
     names::named_enum,
     removal::MaxRemoved,
+    transform::Registry,
 };
 
 named_enum! {
@@ -180,13 +181,13 @@ impl PipelineDraft {
     }
 
     /// Everything that is wrong with the draft by itself, without looking at a database.
-    pub fn problems(&self) -> Vec<Problem> {
+    pub fn problems(&self, transforms: &Registry) -> Vec<Problem> {
         let mut problems: Vec<Problem> = self.name_problem().into_iter().collect();
         problems.extend(self.size_problems());
         problems.extend(self.mode_problems());
         problems.extend(self.row_error_problems());
         problems.extend(self.source_problems());
-        problems.extend(TaskPlan::problems(&self.tasks));
+        problems.extend(TaskPlan::problems(&self.tasks, transforms));
         if let Err(error) = self.target_table.parse::<TargetName>() {
             problems.push(Problem::new("target_table", error.to_string()));
         }

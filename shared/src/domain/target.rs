@@ -3,35 +3,76 @@
 use std::{fmt, str::FromStr};
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
-/// A target as it is written in configuration: `analytics.<table>` or `es:<index>`.
+use super::{IndexOptions, PipelineDraft, Problem, SourceColumn, index_fit};
+
+/// A target as it is written in configuration: `analytics.<table>` or, outside of the database, `<scheme>:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TargetName {
     /// A table of the schema `analytics`.
     Mart(String),
-    /// An Elasticsearch index.
-    Index(String),
+    /// What a sink of this scheme keeps under this name.
+    External(&'static str, String),
+}
+
+/// A kind of target outside of the database.
+pub struct ExternalKind {
+    /// What its targets begin with, before the colon.
+    pub scheme: &'static str,
+    /// How they are written, for messages.
+    form: &'static str,
+    is_name: fn(&str) -> bool,
+    /// What is wrong with the options of such a target.
+    pub option_problems: fn(&Value) -> Vec<Problem>,
+    /// Where a pipeline does not fit such a target, by the columns that arrive there.
+    pub mismatches: fn(&PipelineDraft, &Target, &[SourceColumn]) -> Vec<Problem>,
+}
+
+/// The scheme of Elasticsearch indexes.
+pub const ELASTICSEARCH: &str = "es";
+
+/// Every kind of target outside of the database: a sink adds its line here.
+#[rustfmt::skip]
+const EXTERNAL_KINDS: &[ExternalKind] = &[
+    ExternalKind { scheme: ELASTICSEARCH, form: "`es:<index>` (lower case letters, digits, `_`, `-` and `.`)", is_name: is_index,
+                   option_problems: |options| IndexOptions::parse(options).err().unwrap_or_default(), mismatches: index_fit::mismatches },
+    #[cfg(feature = "testing")]
+    ExternalKind { scheme: "memory", form: "`memory:<name>`", is_name: is_index, option_problems: |_| Vec::new(), mismatches: |_, _, _| Vec::new() },
+];
+
+impl ExternalKind {
+    /// The kind with this scheme.
+    pub fn of(scheme: &str) -> Option<&'static Self> {
+        EXTERNAL_KINDS.iter().find(|kind| kind.scheme == scheme)
+    }
 }
 
 /// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a target: write `analytics.<table>` (lower case letters, digits and `_`) \
-     or `es:<index>` (lower case letters, digits, `_`, `-` and `.`)"
-)]
+#[error("`{0}` is not a target: write `analytics.<table>` (lower case letters, digits and `_`) or {forms}", forms = forms())]
 pub struct NotATarget(String);
+
+fn forms() -> String {
+    EXTERNAL_KINDS.iter().map(|kind| kind.form).collect::<Vec<_>>().join(" or ")
+}
+
+impl TargetName {
+    /// The schema of all marts.
+    pub const MART_SCHEMA: &'static str = "analytics";
+}
 
 impl FromStr for TargetName {
     type Err = NotATarget;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let name = match text.split_once(['.', ':']) {
-            Some(("analytics", table)) if text.starts_with("analytics.") && is_table(table) => {
-                Some(Self::Mart(table.to_owned()))
-            }
-            Some(("es", index)) if text.starts_with("es:") && is_index(index) => Some(Self::Index(index.to_owned())),
-            Some(_) | None => None,
+        let mart = text.strip_prefix("analytics.").filter(|table| is_table(table));
+        let external = || {
+            let (scheme, name) = text.split_once(':')?;
+            let kind = ExternalKind::of(scheme).filter(|kind| (kind.is_name)(name))?;
+            Some(Self::External(kind.scheme, name.to_owned()))
         };
+        let name = mart.map(|table| Self::Mart(table.to_owned())).or_else(external);
         name.ok_or_else(|| NotATarget(text.chars().take(200).collect()))
     }
 }
@@ -52,7 +93,7 @@ impl fmt::Display for TargetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mart(table) => write!(f, "analytics.{table}"),
-            Self::Index(index) => write!(f, "es:{index}"),
+            Self::External(scheme, name) => write!(f, "{scheme}:{name}"),
         }
     }
 }
@@ -65,7 +106,7 @@ pub struct Target {
     /// Columns that identify a row.
     pub key: Vec<String>,
     /// Settings of the target.
-    pub options: serde_json::Value,
+    pub options: Value,
     /// When it was allowed.
     pub created_at: DateTime<Utc>,
 }
@@ -82,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_two_forms() {
+    fn anything_else_is_refused_with_the_forms() {
         for text in [
             "",
             "film_dim",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Problem, TargetName, TaskKind,
     bounds::{self, MAX_STEPS},
-    transform,
+    transform::Registry,
 };
 
 /// One step of a plan.
@@ -28,7 +28,7 @@ pub struct TaskPlan;
 
 impl TaskPlan {
     /// Everything that is wrong with a plan. A broken plan starts nothing. No tasks is no plan, and fine.
-    pub fn problems(tasks: &[Task]) -> Vec<Problem> {
+    pub fn problems(tasks: &[Task], transforms: &Registry) -> Vec<Problem> {
         if tasks.len() > MAX_STEPS {
             return vec![Problem::new(
                 "tasks",
@@ -39,8 +39,8 @@ impl TaskPlan {
         let last = tasks.len().saturating_sub(1);
         for (place, task) in tasks.iter().enumerate() {
             problems.extend(step_problem(place, task));
-            problems.extend(body_problem(place, task));
-            problems.extend(options_problem(place, task));
+            problems.extend(body_problem(place, task, transforms));
+            problems.extend(options_problem(place, task, transforms));
             problems.extend(target_problem(place == last, place, task));
         }
         problems
@@ -72,25 +72,25 @@ fn step_problem(place: usize, task: &Task) -> Option<Problem> {
     Some(Problem::new(format!("tasks[{place}].task_type"), message))
 }
 
-fn body_problem(place: usize, task: &Task) -> Option<Problem> {
+fn body_problem(place: usize, task: &Task, transforms: &Registry) -> Option<Problem> {
     let field = format!("tasks[{place}].body");
     if task.body.trim().is_empty() {
         return Some(Problem::new(field, "a step needs a body: a query, or the name of a registered transform"));
     }
-    let unknown = task.task_type != TaskKind::Sql && transform::find(&task.body).is_none();
+    let unknown = task.task_type != TaskKind::Sql && transforms.find(&task.body).is_none();
     unknown.then(|| {
         let name: String = task.body.chars().take(100).collect();
-        let known = transform::names();
+        let known = transforms.names();
         Problem::new(field, format!("no transform `{name}` is registered in this deployment: it has {known}"))
     })
 }
 
-fn options_problem(place: usize, task: &Task) -> Option<Problem> {
+fn options_problem(place: usize, task: &Task, transforms: &Registry) -> Option<Problem> {
     let field = format!("tasks[{place}].options");
     if let Some(problem) = bounds::options_problem(&field, &task.options) {
         return Some(problem);
     }
-    let kind = transform::find(&task.body).filter(|_| task.task_type != TaskKind::Sql)?;
+    let kind = transforms.find(&task.body).filter(|_| task.task_type != TaskKind::Sql)?;
     let refusal = (kind.configure)(&task.options).err()?;
     Some(Problem::new(field, refusal))
 }
@@ -113,7 +113,8 @@ mod tests {
     }
 
     fn messages(tasks: &[Task]) -> Vec<String> {
-        TaskPlan::problems(tasks).into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
+        let problems = TaskPlan::problems(tasks, &Registry::default());
+        problems.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
     }
 
     #[test]

@@ -48,12 +48,13 @@ impl HeldJob {
         Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
     }
 
-    /// Goes on with this batch, which begins after this row. What failed before was another one.
+    /// Goes on with this batch, which begins after this row. What failed before was another one, and the wait in the queue is
+    /// over.
     pub fn go_on(&mut self, batch: i64, after: Option<Position>) {
         if self.batch.batch != batch {
             (self.batch.attempt, self.batch.lost) = (0, 0);
         }
-        (self.batch.batch, self.batch.after) = (batch, after);
+        (self.batch.batch, self.batch.after, self.batch.queued_us) = (batch, after, None);
     }
 
     /// The job, as it ends with its run.
@@ -352,10 +353,8 @@ async fn put_back(
 }
 
 /// Fails the run of a job that nobody holds any more, because no worker survives it.
-pub async fn give_up(db: &sqlx::PgPool, batch: &BatchJob, error: &str) -> Result<(), LifecycleError> {
-    let mut tx = db.begin().await?;
-    let job = HeldJob { id: String::new(), batch: batch.clone(), worker: "recovery".to_owned() };
-    fail_run(&mut tx, &job, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }, error).await?;
-    tx.commit().await?;
+pub async fn give_up(tx: &mut PgConnection, batch: BatchJob, error: &str) -> Result<(), LifecycleError> {
+    let job = HeldJob { id: String::new(), batch, worker: "recovery".to_owned() };
+    fail_run(tx, &job, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }, error).await?;
     Ok(())
 }

@@ -33,6 +33,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.clock",
     "etl.this_server",
     "etl.note_walk",
+    "etl.catalog_of",
     "etl.read_horizon",
     "etl.run_duration_bounds",
     "etl.sink_of",

@@ -393,11 +393,11 @@ pub async fn glance(connection: &mut PgConnection) -> sqlx::Result<Vec<Glance>> 
         Glance,
         r#"
         select p.name, p.status as "status: Status", p.enabled, p.mode as "mode: Mode",
-               case when coalesce(
+               etl.sink_of(jsonb_build_object('target_table', coalesce(
                    (select t.target_table from etl.etl_pipeline_tasks t
                     where t.pipeline_id = p.id order by t.order_index desc limit 1),
                    p.target_table
-               ) like 'es:%' then 'elasticsearch' else 'postgres' end as "sink!",
+               ))) as "sink!",
                s.checkpoint_key as "checkpoint_key?",
                (select count(*) from (
                    select from etl.etl_dead_letters d where d.pipeline_id = p.id and d.replayed_at is null limit 10000

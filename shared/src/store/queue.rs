@@ -33,6 +33,18 @@ pub async fn finish(tx: &mut PgConnection, job: &str, worker: &str) -> sqlx::Res
     Ok(done.rows_affected() == 1)
 }
 
+/// Locks a job that `worker` holds, so that it is given to no other one before the transaction ends. Whether it still held it.
+pub async fn lock_own(tx: &mut PgConnection, job: &str, worker: &str) -> sqlx::Result<bool> {
+    let held = sqlx::query_scalar!(
+        "select id from apalis.jobs where id = $1 and lock_by = $2 and status in ('Queued', 'Running') for update",
+        job,
+        worker,
+    )
+    .fetch_optional(tx)
+    .await?;
+    Ok(held.is_some())
+}
+
 /// Takes a job that nobody can use out of the queue, with the reason.
 pub async fn kill(connection: &mut PgConnection, job: &str, reason: &str) -> sqlx::Result<()> {
     sqlx::query!(
@@ -49,7 +61,8 @@ pub async fn kill(connection: &mut PgConnection, job: &str, reason: &str) -> sql
     Ok(())
 }
 
-/// Gives a job that `worker` holds back to the queue, with a new payload, to run after `delay`.
+/// Gives a job that `worker` holds back to the queue, with a new payload, to run after `delay`. Workers that died with another
+/// batch of it count no more.
 pub async fn put_back(
     tx: &mut PgConnection,
     job: &str,
@@ -60,7 +73,11 @@ pub async fn put_back(
     let returned = sqlx::query!(
         r#"
         update apalis.jobs
-        set status = 'Pending', job = $3, run_at = now() + $4, lock_by = null, lock_at = null
+        set status = 'Pending', job = $3, run_at = now() + $4, lock_by = null, lock_at = null,
+            attempts = case
+                when convert_from(job, 'UTF8')::jsonb -> 'batch' is distinct from convert_from($3, 'UTF8')::jsonb -> 'batch'
+                then 0 else attempts
+            end
         where id = $1 and lock_by = $2 and status in ('Queued', 'Running')
         "#,
         job,

@@ -117,6 +117,15 @@ pub(crate) async fn request(
     if run.cuts.is_empty() {
         return insert_run(connection, change, run).await;
     }
+    // In a box of its own: nearly every request has no cuts, and would carry its size along.
+    Box::pin(insert_cut_run(connection, change, run)).await
+}
+
+async fn insert_cut_run(
+    connection: &mut PgConnection,
+    change: &StatusChange<'_>,
+    run: &NewRun<'_>,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
     let mut tx = connection.begin().await?;
     let requested = insert_run(&mut tx, change, run).await?;
     if let Some(id) = change.run_id.filter(|_| requested.is_some()) {

@@ -44,7 +44,7 @@ impl MartTable {
 }
 
 /// A column of a mart's table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
     pub name: String,
     /// The type as SQL writes it, with its length.
@@ -197,6 +197,17 @@ pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) ->
     let mart: Json<MartTable> =
         sqlx::query_scalar(AssertSqlSafe(statement)).bind(table).bind(key).fetch_one(connection).await?;
     Ok(mart.0)
+}
+
+/// Whether rows of `analytics.<table>` can be removed and written anew without a loss, asked again where the transaction holds a
+/// lock on the table: no foreign key and no column comes to it before the end.
+pub async fn can_rewrite_rows(
+    tx: &mut PgConnection,
+    table: &str,
+    key: &[String],
+    written: &[&str],
+) -> sqlx::Result<bool> {
+    Ok(look(tx, table, key).await?.can_rewrite_rows(written))
 }
 
 /// Whether there is a table `analytics.<table>`.

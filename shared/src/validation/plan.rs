@@ -1,26 +1,23 @@
-//! What must hold of a plan's transforms, given what the reader returns.
+//! What must hold of a plan's transforms, given what the reader returns and where the rows go.
 
-use crate::domain::{Problem, SourceColumn, Task, TaskKind, transform};
+use super::Place;
+use crate::domain::{FullStrategy, Mode, PipelineDraft, Problem, SourceColumn, transform::Configured};
 
 /// The columns after all transforms, or which step cannot work. Steps that are wrong by themselves are passed over.
-pub(super) fn arriving(tasks: &[Task], columns: &[SourceColumn]) -> Result<Vec<SourceColumn>, Problem> {
+pub(super) fn arriving(steps: &[(usize, Configured)], columns: &[SourceColumn]) -> Result<Vec<SourceColumn>, Problem> {
     let mut columns = columns.to_vec();
-    for (place, task) in tasks.iter().enumerate().filter(|(_, task)| task.task_type != TaskKind::Sql) {
-        let Some(Ok(transform)) = transform::find(&task.body).map(|kind| (kind.configure)(&task.options)) else {
-            continue;
-        };
+    for (place, step) in steps {
         let refused = |message| Problem::new(format!("tasks[{place}].options"), message);
-        transform.columns(&mut columns).map_err(refused)?;
+        step.declared().columns(&mut columns).map_err(refused)?;
     }
     Ok(columns)
 }
 
 /// The step that changes a column of the target's key. Pages are walked, and stale rows found, by the reader's key.
-pub(super) fn touched_keys(tasks: &[Task], key: &[String]) -> Vec<Problem> {
+pub(super) fn touched_keys(steps: &[(usize, Configured)], key: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (place, task) in tasks.iter().enumerate().filter(|(_, task)| task.task_type != TaskKind::Sql) {
-        let transforms = transform::configured(std::slice::from_ref(task));
-        let touched = transforms.iter().flat_map(|transform| transform.touches());
+    for (place, step) in steps {
+        let touched = step.declared().touches().into_iter();
         problems.extend(touched.filter(|name| key.iter().any(|column| column == name)).map(|name| {
             let message =
                 format!("`{name}` is part of the target's key, which a transform must leave as the query gives it");
@@ -28,4 +25,30 @@ pub(super) fn touched_keys(tasks: &[Task], key: &[String]) -> Vec<Problem> {
         }));
     }
     problems
+}
+
+/// What does not go together with a step that drops rows. A row that is dropped now may be in the target from an earlier run:
+/// only a full run that builds beside the target leaves it out.
+pub(super) fn dropped_rows(steps: &[(usize, Configured)], draft: &PipelineDraft, target: &Place) -> Option<Problem> {
+    let (place, _) = steps.iter().find(|(_, step)| step.declared().drops_rows())?;
+    let name = &draft.tasks[*place].body;
+    let options = &draft.options;
+    let (field, message) = match (draft.mode, target) {
+        (Mode::Incremental, _) => (
+            format!("tasks[{place}].body"),
+            format!(
+                "`{name}` drops rows, and an incremental run leaves what an earlier one has written of them: use mode `full`"
+            ),
+        ),
+        (Mode::Full, Place::Mart(..)) if options.full_strategy == Some(FullStrategy::Merge) => (
+            "options.full_strategy".to_owned(),
+            format!("`{name}` drops rows, which `merge` leaves in the mart: leave the option out or choose `swap`"),
+        ),
+        (Mode::Full, Place::Mart(..)) if options.rejects_allowed().is_some() => (
+            "options.on_row_error".to_owned(),
+            format!("`{name}` drops rows, so the mart is swapped, and a swap takes all rows or none: use `fail`"),
+        ),
+        (Mode::Full, Place::Mart(..) | Place::External(..)) => return None,
+    };
+    Some(Problem::new(field, message))
 }

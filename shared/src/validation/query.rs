@@ -90,7 +90,7 @@ pub(super) fn null_keys_problem(draft: &PipelineDraft, reader: &Reader, key: &[S
     let walked = |name: &Option<String>| reader.columns.iter().find(|column| Some(&column.name) == name.as_ref());
     let read_again = draft.mode == Mode::Incremental
         && draft.options.null_keys == Some(NullKeys::First)
-        && reader.query.placeholders().is_empty()
+        && !reader.pages_itself()
         && walked(&draft.incremental_key).is_some_and(|column| column.nullable != Some(false));
     let id = draft.incremental_id_key.as_ref().filter(|id| read_again && !key.contains(id))?;
     let message = format!(

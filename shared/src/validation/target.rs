@@ -4,12 +4,12 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::{
-    domain::{FullStrategy, IndexOptions, PipelineDraft, Problem, ProblemKind, SourceColumn, TargetName},
+    domain::{ExternalKind, FullStrategy, PipelineDraft, Problem, ProblemKind, SourceColumn, TargetName},
     guard::{self, GuardError},
     store::tables::{self, MartTable, TargetColumn, UniqueIndex},
 };
 
-use super::{FoundTarget, Place, Reader, index, key, plan, query};
+use super::{FoundTarget, Place, Reader, key, query};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -18,21 +18,23 @@ pub async fn problems(
     key: &[String],
     options: &Value,
 ) -> Result<Vec<Problem>, sqlx::Error> {
-    let table = match target {
-        TargetName::Mart(table) => Some(tables::look(connection, table, key).await?),
-        TargetName::Index(_) => None,
+    let place = match target {
+        TargetName::Mart(table) => Place::Mart(table.clone(), tables::look(connection, table, key).await?),
+        TargetName::External(scheme, name) => Place::External(scheme, name.clone()),
     };
-    Ok(own_problems(&target.to_string(), key, options, table.as_ref()))
+    Ok(own_problems(&target.to_string(), key, options, &place))
 }
 
-fn own_problems(target: &str, key: &[String], options: &Value, table: Option<&MartTable>) -> Vec<Problem> {
+fn own_problems(target: &str, key: &[String], options: &Value, place: &Place) -> Vec<Problem> {
     let mut problems = key_problems(key);
-    match table {
-        Some(table) => {
+    match place {
+        Place::Mart(_, table) => {
             let well_written = problems.is_empty();
             problems.extend(table_problem(table, target, key, well_written));
         }
-        None => problems.extend(IndexOptions::parse(options).err().unwrap_or_default()),
+        Place::External(scheme, _) => {
+            problems.extend(ExternalKind::of(scheme).into_iter().flat_map(|kind| (kind.option_problems)(options)));
+        }
     }
     problems
 }
@@ -121,7 +123,6 @@ pub(super) async fn mismatches(
         .filter(|key| !reader.columns.iter().any(|column| &column.name == *key))
         .map(|key| Problem::new(field, format!("the query lacks `{key}`, which is part of the key of `{target}`")))
         .collect();
-    problems.extend(plan::touched_keys(&draft.tasks, &entry.key));
     problems.extend(query::null_keys_problem(draft, reader, &entry.key));
     let (_, query_field) = draft.reader().unwrap_or(("", "source_query"));
     let of_query = |message| Problem::new(query_field, message);
@@ -137,8 +138,9 @@ pub(super) async fn mismatches(
                 problems.extend(messages.into_iter().map(of_query));
             }
         }
-        Place::Index(_) => {
-            problems.extend(index::mismatches(draft, entry, reader));
+        Place::External(scheme, _) => {
+            let kind = ExternalKind::of(scheme);
+            problems.extend(kind.into_iter().flat_map(|kind| (kind.mismatches)(draft, entry, &reader.arriving)));
             problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
         }
     }
@@ -165,11 +167,7 @@ fn strategy_problem(draft: &PipelineDraft, target: &str, unique: &[UniqueIndex])
 pub(super) fn alone(draft: &PipelineDraft, found: Option<&FoundTarget>) -> Vec<Problem> {
     let Some(FoundTarget { entry, place }) = found else { return Vec::new() };
     let (target, field) = draft.final_target();
-    let table = match place {
-        Place::Mart(_, table) => Some(table),
-        Place::Index(_) => None,
-    };
-    let own = own_problems(target, &entry.key, &entry.options, table);
+    let own = own_problems(target, &entry.key, &entry.options, place);
     own.into_iter().map(|problem| Problem { field: field.to_owned(), ..problem }).collect()
 }
 

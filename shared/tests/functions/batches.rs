@@ -90,6 +90,9 @@ async fn a_batch_that_may_not_commit_changes_nothing_and_says_why() {
         ("select 1", 1, PAGE, "null", "VT001"),
         (taken, 0, PAGE, "null", "VT001"),
         (taken, 0, PAGE, "'job 1'", "VT001"),
+        (taken, 0, LAST, "null", "VT001"),
+        // Its page is not executed.
+        (taken, 0, "1 / 0, 0::bigint, null::text[], true", "null", "VT001"),
         (ended, 0, PAGE, "null", "VT002"),
         ("select 1", 0, stuck, "null", "VT003"),
     ] {

@@ -217,3 +217,40 @@ async fn a_run_reads_up_to_the_start_of_the_oldest_transaction_that_may_still_wr
 async fn run_of(connection: &mut sqlx::PgConnection) {
     text(connection, "select pg_current_xact_id()").await;
 }
+
+#[tokio::test]
+async fn the_fingerprint_of_relations_changes_with_whatever_is_changed_about_them() {
+    let db = TestDatabase::create().await;
+    run(
+        db.admin(),
+        "create schema own; create table own.t (id int primary key, v text); create table own.parts (id int) partition by list (id);
+         create view own.v as select id, v from own.t; create function own.f() returns trigger language plpgsql as $$ begin return new; end $$",
+    )
+    .await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let fingerprint = "select etl.catalog_of(array['own.v', 'own.parts'])";
+    let mut before = text(&mut app, fingerprint).await;
+    for change in [
+        "alter table own.t add w int",
+        "alter table own.t alter w set default 1",
+        "create unique index on own.t (v)",
+        "alter table own.t add check (id > 0)",
+        "create table own.child (id int references own.t on delete cascade)",
+        "create trigger f before insert on own.t for each row execute function own.f()",
+        "create table own.part partition of own.parts for values in (1)",
+        "create unique index on own.part (id)",
+        "create or replace view own.v as select id, v from own.t where id > 1",
+        "drop view own.v; create view own.v as select id, v from own.t",
+    ] {
+        run(db.admin(), change).await;
+        let after = text(&mut app, fingerprint).await;
+        assert_ne!(after, before, "{change}");
+        before = after;
+    }
+    run(db.admin(), "insert into own.t select n, n from generate_series(1, 100) n").await;
+    for upkeep in ["analyze own.t", "vacuum own.t", "delete from own.t"] {
+        run(db.admin(), upkeep).await;
+        assert_eq!(text(&mut app, fingerprint).await, before, "{upkeep}");
+    }
+    assert_eq!(text(&mut app, "select etl.catalog_of(null)").await, "null");
+}

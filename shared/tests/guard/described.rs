@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 use vitrina_shared::{
     database::Fault,
-    domain::{PipelineDraft, SourceColumn},
+    domain::{PipelineDraft, SourceColumn, transform::Registry},
     guard::{self, Describing, GuardError, ParameterTypes, QueryLimits, Refusal},
     validation,
 };
@@ -126,11 +126,11 @@ async fn a_draft_that_was_not_described_in_time_is_not_wrong_for_good() {
     .unwrap();
     let frozen = backend(&pool).await;
     signal("-STOP", frozen);
-    let review = validation::review(db.pool(), &describing, &draft, &schemas()).await;
+    let review = validation::review(db.pool(), &describing, &draft, &schemas(), &Registry::default()).await;
     signal("-CONT", frozen);
     // The server is not at work on it: it looks like a connection that fell silent, and so it is told.
     assert!(review.is_err_and(|error| Fault::of(&error) == Fault::Away));
-    let again = validation::review(db.pool(), &describing, &draft, &schemas()).await.unwrap();
+    let again = validation::review(db.pool(), &describing, &draft, &schemas(), &Registry::default()).await.unwrap();
     assert!(!again.timed_out);
 }
 

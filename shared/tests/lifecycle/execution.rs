@@ -30,7 +30,7 @@ impl World {
     /// Begins the run of a job, as a worker does before the first batch in its hands.
     pub async fn begin(&self, job: &HeldJob) -> Step {
         let mut connection = self.db.pool().acquire().await.unwrap();
-        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range).await.unwrap() else {
+        let Some(run) = runs::open(&mut connection, job.batch.run_id, job.batch.range, None).await.unwrap() else {
             return Step::Dropped;
         };
         execution::begin(&mut connection, job, &run, &runs::Start::default()).await.unwrap()

@@ -23,7 +23,7 @@ impl World {
         assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 0, "the others need no job yet");
         let first = world.hold_job().await.unwrap();
         let mut connection = world.db.pool().acquire().await.unwrap();
-        let run = runs::open(&mut connection, first.batch.run_id, 0).await.unwrap().unwrap();
+        let run = runs::open(&mut connection, first.batch.run_id, 0, None).await.unwrap().unwrap();
         let start =
             runs::Start { ranges: Some(2), upper: Some("2026-01-15 00:00:00+00".to_owned()), ..Default::default() };
         assert_eq!(execution::begin(&mut connection, &first, &run, &start).await.unwrap(), Step::GoesOn);
@@ -95,7 +95,7 @@ async fn of_ranges_that_end_at_once_one_stays_and_ends_the_run() {
         let (world, first, second) = World::in_two_ranges().await;
         assert!(!world.leave(&second).await, "its range is not walked");
         world.walk().await;
-        let left = within(async { tokio::join!(world.leave(&first), world.leave(&second)) }).await;
+        let left = within(Box::pin(async { tokio::join!(world.leave(&first), world.leave(&second)) })).await;
         let last = match left {
             (true, false) => &second,
             (false, true) => &first,

@@ -3,7 +3,8 @@
 use sqlx::PgConnection;
 use vitrina_shared::{lifecycle::execution::HeldJob, store::runs::Sum};
 
-use super::{estimate, plan::Plan};
+use super::progress;
+use crate::plan::Plan;
 
 /// A batch that takes longer keeps whoever wants to pause the run waiting.
 const LONG_BATCH_SECONDS: f64 = 1.0;
@@ -27,7 +28,7 @@ const SEE_ERROR: &str = "some attempts failed: see etl_runs.error for the last o
 /// Logs what a run did. The planner is asked only about runs whose batches took long.
 pub(super) async fn summarize(connection: &mut PgConnection, job: &HeldJob, plan: &Plan, sum: Sum) {
     let fixed_share = if seconds_per_batch(sum) > LONG_BATCH_SECONDS {
-        estimate::fixed_share(connection, plan, job).await
+        progress::fixed_share(connection, plan, job).await
     } else {
         None
     };

@@ -1,26 +1,27 @@
-//! Pages on their way into an index, each in a task of its own: one is read, and made into requests, while the last
+//! Pages on their way into an external sink, each in a task of its own: one is read, and made into requests, while the last
 //! requests of the one before are under way.
 //!
 //! Only what was committed moves a checkpoint: a page that was begun ahead and is not the one asked for next is forgotten.
-//! The same key may come in both, with newer values in the second. So a page waits for its turn before it sends anything,
-//! except to an index that is being built: that gets each key once, and nobody sees it.
+//! The same key may come in both, with newer values in the second. So a page waits for its turn before anything of it is
+//! visible.
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt, TryStreamExt};
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use vitrina_shared::domain::transform::Transform;
 
-use super::{
-    reader::{self, Handling, PageQuery, Remains},
-    reading,
-    streaming::PageEnd,
-};
+use super::reader::{self, Handling, Remains};
 use crate::{
+    elasticsearch::id_of_row,
     error::BatchError,
-    session::Sessions,
-    sink::elasticsearch::{IndexSink, PageWritten},
+    sink::{
+        ExternalSink, Row,
+        external::{PageStart, PageWritten, Record},
+    },
+    source::{PageEnd, PageQuery, Reading, WorkHandle},
+    step::{Sequence, StepContext},
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -44,14 +45,16 @@ impl Ahead {
 /// What the pages of a run are written with.
 #[derive(Debug, Clone)]
 pub struct Pages {
-    /// Where they are read.
-    pub reading: Sessions,
+    /// The work that they belong to.
+    pub work: WorkHandle,
+    /// What reads them.
+    pub reading: Arc<dyn Reading>,
     /// Where they go.
-    pub sink: Arc<IndexSink>,
+    pub sink: Arc<dyn ExternalSink>,
     /// What changes their rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// How large a row may be.
-    pub max_row_bytes: u32,
+    pub steps: Sequence,
+    /// What the steps reach the world through.
+    pub context: StepContext,
     /// How many rows of a page may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u64>,
 }
@@ -85,20 +88,19 @@ impl Pages {
         all_sent: oneshot::Sender<PageEnd>,
     ) -> Result<(PageEnd, PageWritten), BatchError> {
         let mut remains = Remains::default();
-        let items = reading::begin(&self.reading, query.clone());
-        let allowed = self.rejects_allowed.unwrap_or(0);
-        let mut writing = self.sink.begin_page(query.page_size, allowed, its_turn, number)?;
-        let Self { transforms, max_row_bytes, rejects_allowed, .. } = &self;
-        let handling = Handling { transforms, max_row_bytes: *max_row_bytes, rejects_allowed: *rejects_allowed };
-        writing.take(reader::rows(items, handling, &mut remains)).await?;
+        let page = self.reading.page(self.work.clone(), query);
+        let walk = self.reading.walk();
+        let Self { steps, context, rejects_allowed, sink, .. } = &self;
+        let (max_row_bytes, rejects_allowed) = (walk.max_row_bytes, *rejects_allowed);
+        let mut writing =
+            sink.begin_page(PageStart { number, size: walk.page_size, rejects_allowed, turn: its_turn })?;
+        let handling = Handling { steps, context, waiting: None, max_row_bytes, rejects_allowed };
+        let record = |Row { key, doc }| Record { id: id_of_row(&key), doc };
+        writing.take(reader::rows(page, handling, &mut remains).map_ok(record).boxed()).await?;
         let end = remains.whole()?;
         // Whoever wanted to know may be gone.
         let _ = all_sent.send(end.clone());
-        let mut written = writing.finish().await?;
-        written.rejected.splice(0..0, remains.rejected);
-        if rejects_allowed.is_some() {
-            self.sink.keep_refused(&written.rejected).await?;
-        }
+        let written = writing.finish(remains.rejected).await?;
         Ok((end, written))
     }
 }

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{ErrorClass, error_class::without_values},
+    domain::error_class::without_values,
     jobs::{self, BATCH_QUEUE},
     lifecycle::execution::{HeldJob, Step},
-    metrics::{self, BATCH_DURATION, BATCH_PHASE, RETRIES},
-    progress::{self, Progress, pace},
     store::{
         queue,
         runs::{self, BatchCall, BatchOutcome},
@@ -21,19 +19,21 @@ use vitrina_shared::{
 
 use super::{
     ahead::Ahead,
-    close, estimate,
+    close,
     open::{Opened, open},
-    plan::{Bound, Plan, Route},
+    progress, series,
     stream::{self, Streamed},
 };
 use crate::{
     environment::Environment,
     error::{BatchError, is_row_error},
     in_hand::Waiting,
+    plan::{Plan, Route},
+    source::Bound,
 };
 
-/// How often a chain tells of its progress.
-const TELL_EVERY: Duration = Duration::from_millis(500);
+/// How often a chain announces its progress.
+const ANNOUNCE_EVERY: Duration = Duration::from_millis(500);
 /// How long one chain keeps its slot, while others wait for one.
 const STREAK: Duration = Duration::from_secs(1);
 
@@ -45,10 +45,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         Opened::Done(step) => return Ok(step),
     };
     tracing::Span::current().record("pipeline", &plan.pipeline);
-    announce_series(&plan.pipeline);
-    observe_phase(&plan, "open", opened.elapsed());
+    series::announce(&plan.pipeline);
+    series::observe_phase(&plan.pipeline, "open", opened.elapsed());
     let mut begun = Instant::now();
-    let mut told = begun;
+    let mut announced = begun;
     let waits = env.in_hand.waits(job.batch.run_id.0);
     if walked {
         // The worker that wrote the last batch died before it could end the run.
@@ -56,12 +56,14 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     }
     let mut ahead = Ahead::default();
     loop {
+        if env.stop.is_cancelled() {
+            return Ok(Step::GoesOn);
+        }
         let waiting = waits.begin();
         if begun.elapsed() >= STREAK && !somebody_waits(&mut connection).await {
             begun = Instant::now();
         }
-        let keeps = begun.elapsed() < STREAK && !env.stop.is_cancelled();
-        let next_job = (!keeps).then(jobs::new_id);
+        let next_job = (begun.elapsed() >= STREAK).then(jobs::new_id);
         let call = BatchCall {
             run: job.batch.run_id,
             range: job.batch.range,
@@ -69,8 +71,8 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             job: &job.id,
             worker: &job.worker,
             statement: plan.page(),
-            page_size: plan.page_size,
-            by_time: plan.bound == Bound::Clock,
+            page_size: plan.walk().page_size,
+            by_time: plan.walk().bound == Bound::Clock,
             next_job: next_job.as_deref(),
         };
         let start = Instant::now();
@@ -80,13 +82,12 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
         connection.has_ended();
         let Streamed { outcome, rejected } = streamed?;
         record(&plan, job, &outcome, rejected, start.elapsed());
-        if outcome.goes_on {
-            job.go_on(job.batch.batch + 1, outcome.last.clone());
-        }
-        if told.elapsed() > TELL_EVERY {
-            told = Instant::now();
+        // What fails from here on is no attempt at a batch that was committed.
+        job.go_on(job.batch.batch + 1, outcome.last.clone());
+        if announced.elapsed() > ANNOUNCE_EVERY {
+            announced = Instant::now();
             let _waiting = waits.begin();
-            if tell(&mut connection, &plan, job, &outcome).await.is_err() {
+            if progress::announce(&mut connection, &plan, job, &outcome).await.is_err() {
                 // A user's query that failed may have changed the session: the pool looks at it before it is used again.
                 connection = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
             }
@@ -116,38 +117,24 @@ async fn execute_one(
     waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
     let careful = match &plan.route {
-        Route::Stream(stream) => return stream::execute(env, connection, stream, job, call, ahead, waiting).await,
+        Route::Stream(stream) => {
+            return stream::execute(env, connection, (stream, &*plan.sink), job, call, ahead, waiting).await;
+        }
         Route::Pushdown { careful, .. } => careful.as_ref(),
     };
     match (runs::execute_batch(connection, call).await, careful) {
         (Ok(outcome), _) => Ok(Streamed { outcome, rejected: 0 }),
         (Err(error), Some(stream)) if is_row_error(&error) => {
             tracing::warn!(batch = call.number, error = %without_values(&error.to_string()), "a row was refused: the page is written row by row where needed");
-            stream::execute(env, connection, stream, job, call, ahead, waiting).await
+            stream::execute(env, connection, (stream, &*plan.sink), job, call, ahead, waiting).await
         }
         (Err(error), _) => Err(error.into()),
     }
 }
 
-/// Shows a pipeline's counters from 0 on: what Prometheus has not seen before does not count as an increase.
-fn announce_series(pipeline: &str) {
-    metrics::add_pipeline(pipeline);
-    for class in [ErrorClass::Transient, ErrorClass::RateLimited] {
-        ::metrics::counter!(RETRIES, "pipeline" => pipeline.to_owned(), "class" => class.as_str()).increment(0);
-    }
-}
-
-/// Notes how long a part of the work took: `open`, `page` or `close`.
-pub(super) fn observe_phase(plan: &Plan, phase: &'static str, took: Duration) {
-    let pipeline = metrics::histogram_label(&plan.pipeline);
-    ::metrics::histogram!(BATCH_PHASE, "pipeline" => pipeline, "phase" => phase).record(took.as_secs_f64());
-}
-
-/// Notes how a batch went. Its rows are counted by the batch itself, on its run: a count kept here would die with us.
+/// Notes how a batch went.
 fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, took: Duration) {
-    let pipeline = metrics::histogram_label(&plan.pipeline);
-    ::metrics::histogram!(BATCH_DURATION, "pipeline" => pipeline).record(took.as_secs_f64());
-    observe_phase(plan, "page", took);
+    series::observe_batch(&plan.pipeline, took);
     tracing::info!(
         job_id = job.id,
         batch = job.batch.batch,
@@ -157,27 +144,4 @@ fn record(plan: &Plan, job: &HeldJob, outcome: &BatchOutcome, rejected: u64, too
         duration_ms = took.as_secs_f64() * 1000.0,
         "batch committed",
     );
-}
-
-/// Tells of the run's progress. A run goes on if that fails.
-async fn tell(connection: &mut PgConnection, plan: &Plan, job: &HeldJob, outcome: &BatchOutcome) -> sqlx::Result<()> {
-    let rows_total = match outcome.run_rows_total {
-        Some(total) => Some(total),
-        None => estimate::total(connection, plan, job, outcome).await?,
-    };
-    let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, rows_total, Some(outcome.run_seconds));
-    let progress = Progress {
-        pipeline_id: job.batch.pipeline_id.0,
-        pipeline: plan.pipeline.clone(),
-        run_id: job.batch.run_id.0,
-        rows_read: outcome.run_rows_read,
-        rows_written: outcome.run_rows_written,
-        rows_total,
-        rows_per_second,
-        eta_seconds,
-    };
-    if let Err(error) = progress::announce(connection, &progress).await {
-        tracing::debug!(error = %error, "progress was not told");
-    }
-    Ok(())
 }

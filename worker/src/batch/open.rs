@@ -5,15 +5,19 @@ use std::sync::Arc;
 use vitrina_shared::{
     domain::{Mode, RunStatus},
     lifecycle::execution::{self, HeldJob, Step},
-    store::runs::{self, Anew, OpenRun, Start, WalkedColumn},
+    store::{
+        catalog::Catalog,
+        runs::{self, Anew, OpenRun, Start, WalkedColumn},
+    },
 };
 
-use super::{
-    binding,
+use crate::{
+    environment::Environment,
+    error::BatchError,
     plan::{Plan, Reviewed},
-    start,
+    session::Session,
+    sink::Writing,
 };
-use crate::{environment::Environment, error::BatchError, session::Session};
 
 /// What a job found.
 pub(super) enum Opened {
@@ -38,7 +42,9 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     let waits = env.in_hand.waits(job.batch.run_id.0);
     let waiting = waits.begin();
     let mut session = env.sessions(&env.db, job.batch.run_id.0).acquire().await?;
-    let Some(mut run) = runs::open(&mut session, job.batch.run_id, job.batch.range).await? else {
+    let known = env.catalog(job.batch.run_id, job.batch.pipeline_id);
+    let relations = known.as_ref().map(|catalog| catalog.relations.as_slice());
+    let Some(mut run) = runs::open(&mut session, job.batch.run_id, job.batch.range, relations).await? else {
         return Ok(Opened::Done(Step::Dropped));
     };
     // Whoever had the job before may have gone on with it.
@@ -50,46 +56,49 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
         env.forget_reviews();
     }
 
-    let plan = match env.plan(run.id) {
+    let is_same = |catalog: &Catalog| run.catalog.as_ref() == Some(&catalog.fingerprint);
+    let plan = match env.plan(run.id).filter(|plan| is_same(&plan.catalog)) {
         Some(plan) => plan,
         None => {
-            let reviewed = match env.review(run.pipeline_id, inputs) {
+            let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let reviewed = Reviewed::look(&mut session, &env.describing, inputs, &env.schemas).await?;
+                    let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
+                    let reviewed = Reviewed::find(&mut session, source, inputs, transforms).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };
             let of = (run.id, run.mode, run.strategy());
-            let plan = Arc::new(Plan::make(of, inputs, &reviewed, &env.elasticsearch, env.max_row_bytes)?);
+            let sinks = &env.sinks;
+            let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, sinks, env.max_row_bytes, &env.steps)?);
             env.keep_plan(run.id, plan.clone());
             plan
         }
     };
+    // What is outside of the database is waited for without its connection being taken for silent.
+    let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
+    let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
-    let binding = match plan.index() {
-        Some(index) => Some(binding::bind(&mut session, index, &run).await?),
-        None => None,
-    };
     let retyped = retyped(&run, &plan)?;
-    let anew = binding.as_ref().filter(|binding| binding.anew).map(|_| Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {
-        (RunStatus::Queued, None) => start::find(&mut session, &env.clock, &run, &plan).await?,
+        (RunStatus::Queued, None) => plan.reading.bound(&mut session, &run).await?,
         // It was begun before: its bound stands.
         _ => Start::default(),
     };
-    if let Some(binding) = binding {
-        start.target_id = Some(binding.target_id);
-    }
+    start.target_id = prepared.target_id;
     start.anew = anew;
     if run.is_cut && run.started_at.is_none() {
         let cuts = runs::cut_at(&mut session, run.id).await?;
-        start.ranges = Some(start::ranges(&run, &plan, &start, &cuts));
+        let from = run.checkpoint_from.as_ref().map(|checkpoint| checkpoint.key.as_str());
+        // Cuts of a run whose checkpoint says nothing were chosen for another walk.
+        let upper = start.upper.as_deref().filter(|_| anew.is_none());
+        start.ranges = Some(upper.map_or(1, |upper| plan.walk().ranges(from, upper, &cuts)));
     }
     // Of the same types, and yet others: a table may have taken the place of another one.
-    let walks_by = plan.walks_by();
+    let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
     let step = execution::begin(&mut session, job, &run, &start).await?;
     if step != Step::GoesOn {
@@ -105,17 +114,16 @@ fn retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
     let Some(before) = run.walks_by.as_ref().filter(|_| is_compared) else { return Ok(None) };
     let types =
         |columns: &[WalkedColumn]| -> Vec<_> { columns.iter().map(|column| column.type_name.clone()).collect() };
-    let (before, now) = (types(before), types(&plan.walks_by()));
+    let (before, now) = (types(before), types(&plan.walk().walks_by()));
     if before == now {
         return Ok(None);
     }
     let (before, now) = (before.join(", "), now.join(", "));
     if run.started_at.is_some() {
-        let names: Vec<_> = plan.walk.iter().map(|column| column.name.as_str()).collect();
         return Err(BatchError::fatal(format!(
             "the run walks by {}, whose type was {before} when it began and is {now} now: it cannot go on between keys of \
              the two. Run the pipeline again: it begins at the first row",
-            names.join(" and "),
+            plan.walk().names().join(" and "),
         )));
     }
     tracing::warn!(

@@ -1,44 +1,27 @@
-//! Reads a page row by row and takes it through the plan's transforms.
+//! Takes the blocks of a page, as they come from its source, through the plan's steps.
 
-use futures_util::{Stream, StreamExt, TryStreamExt};
-use sqlx::{FromRow, PgConnection, Row as _, postgres::PgRow};
-use vitrina_shared::domain::{
-    ErrorClass, Position,
-    transform::{Document, Transform},
-};
+use futures_util::{Stream, TryStreamExt, stream};
+use vitrina_shared::domain::ErrorClass;
 
-use super::streaming::{PageEnd, too_long};
 use crate::{
     elasticsearch::id_of_row,
     error::BatchError,
+    in_hand::Waiting,
     rejected::{MOST_REJECTED_BYTES, too_much_rejected},
     sink::{Rejected, Row},
+    source::{Item, PageEnd, too_long},
+    step::{Fate, Sequence, StepContext},
 };
-
-/// The items of a page: the statement is the one of [`super::pushdown::Page::read`].
-const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
-    as page (key text[], doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
-
-/// What a page is read with. Two that are equal read the same page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageQuery {
-    /// The statement, of [`super::pushdown::Page::read`].
-    pub statement: String,
-    /// Rows in a page.
-    pub page_size: i64,
-    /// Whether the key is a `timestamptz`.
-    pub by_time: bool,
-    /// The row after which it begins.
-    pub after: Option<Position>,
-    /// The bound that it is read up to.
-    pub upper: Option<String>,
-}
 
 /// What is done with the rows of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Handling<'a> {
     /// What changes the rows.
-    pub transforms: &'a [Box<dyn Transform>],
+    pub steps: &'a Sequence,
+    /// What the steps reach the world through.
+    pub context: &'a StepContext,
+    /// The wait for the server that rests while steps execute.
+    pub waiting: Option<&'a Waiting>,
     /// How large a row may be.
     pub max_row_bytes: u32,
     /// How many rows may be put aside; none where the first one ends the batch.
@@ -49,7 +32,7 @@ pub struct Handling<'a> {
 #[derive(Debug, Default)]
 pub struct Remains {
     end: Option<PageEnd>,
-    /// Rows that a transform refused, or that are too long.
+    /// Rows that a step refused, or that are too long.
     pub rejected: Vec<Rejected>,
     /// How much those take.
     rejected_bytes: usize,
@@ -62,100 +45,72 @@ impl Remains {
     }
 }
 
-/// A row of the page or, without a `doc`, what is to be said of the page.
-#[derive(Debug)]
-pub struct Item {
-    key: Option<Vec<Option<String>>>,
-    doc: Option<String>,
-    rows_read: Option<i64>,
-    last: Option<Position>,
-    more: Option<bool>,
-    /// How long the row is, where it is too long: its `doc` has the key alone.
-    too_long: Option<i64>,
-}
-
-/// By position: there are very many of them, and most have a `doc` and nothing else to say.
-impl FromRow<'_, PgRow> for Item {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let key = row.try_get(0)?;
-        let doc: Option<String> = row.try_get(1)?;
-        if doc.is_some() {
-            return Ok(Self { key, doc, rows_read: None, last: None, more: None, too_long: row.try_get(5)? });
-        }
-        let (rows_read, last, more) = (row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
-        Ok(Self { key, doc, rows_read, last, more, too_long: None })
-    }
-}
-
-impl Item {
-    /// About what it takes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.doc.as_ref().map_or(0, String::len)
-    }
-}
-
-/// Reads a page item by item.
-pub fn items<'a>(
-    connection: &'a mut PgConnection,
-    query: &'a PageQuery,
-) -> impl Stream<Item = sqlx::Result<Item>> + Send + 'a {
-    sqlx::query_as::<_, Item>(READ)
-        .bind(&query.statement)
-        .bind(&query.after)
-        .bind(&query.upper)
-        .bind(query.page_size)
-        .bind(query.by_time)
-        .fetch(connection)
-}
-
-/// The rows among the items of a page. `remains` is whole when the stream has ended.
+/// The rows of a page after all steps. `remains` is whole when the stream has ended.
 pub fn rows<'a>(
-    items: impl Stream<Item = sqlx::Result<Item>> + 'a,
+    blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + Send + 'a,
     handling: Handling<'a>,
     remains: &'a mut Remains,
-) -> impl Stream<Item = Result<Row, BatchError>> + 'a {
-    items
-        .map_err(BatchError::from)
-        .map(move |item| item.and_then(|item| receive(item, handling, remains)))
-        .filter_map(|row| std::future::ready(row.transpose()))
+) -> impl Stream<Item = Result<Row, BatchError>> + Send + 'a {
+    let state = (Box::pin(blocks), remains);
+    let processed = stream::try_unfold(state, move |(mut blocks, remains)| async move {
+        let Some(items) = blocks.try_next().await? else { return Ok::<_, BatchError>(None) };
+        let rows = process(items, handling, remains).await?;
+        Ok(Some((rows, (blocks, remains))))
+    });
+    processed.map_ok(|rows| stream::iter(rows.into_iter().map(Ok))).try_flatten()
 }
 
-/// A row, or nothing where the item was none.
-fn receive(item: Item, handling: Handling<'_>, remains: &mut Remains) -> Result<Option<Row>, BatchError> {
-    let Some(doc) = item.doc else {
-        remains.end = Some(PageEnd { rows_read: item.rows_read.unwrap_or(0), last: item.last, more: item.more });
-        return Ok(None);
-    };
-    let key = item.key.unwrap_or_default();
-    let outcome = match item.too_long {
-        Some(bytes) => Err(too_long(bytes, handling.max_row_bytes)),
-        None => transformed(&doc, handling.transforms),
-    };
-    match outcome {
-        Ok(changed) => Ok(Some(Row { key, doc: changed.unwrap_or(doc) })),
-        Err(error) => {
-            remains.rejected_bytes += doc.len();
-            remains.rejected.push(Rejected { id: id_of_row(&key), doc, error });
-            if remains.rejected_bytes > MOST_REJECTED_BYTES {
-                let message = too_much_rejected("transforms refuse");
-                return Err(BatchError::Failed { class: ErrorClass::Row, message });
+/// The rows of a block after all steps.
+async fn process(items: Vec<Item>, handling: Handling<'_>, remains: &mut Remains) -> Result<Vec<Row>, BatchError> {
+    let (mut keys, mut docs) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    for item in items {
+        let (key, doc, longer) = match item {
+            Item::Row { key, doc, too_long } => (key, doc, too_long),
+            Item::End(end) => {
+                remains.end = Some(end);
+                continue;
             }
-            refuse_too_many(&remains.rejected, &key, handling.rejects_allowed)?;
-            Ok(None)
+        };
+        match longer {
+            Some(bytes) => remains.reject(&key, doc, too_long(bytes, handling.max_row_bytes), handling)?,
+            None => {
+                keys.push(key);
+                docs.push(doc);
+            }
         }
     }
+    let fates = {
+        let _resting = handling.waiting.map(Waiting::rest);
+        handling.steps.run(handling.context, docs).await?
+    };
+    let mut rows = Vec::with_capacity(fates.len());
+    for (key, fate) in keys.into_iter().zip(fates) {
+        match fate {
+            Fate::Passed(doc) => rows.push(Row { key, doc }),
+            Fate::Rejected { doc, reason } => remains.reject(&key, doc, reason, handling)?,
+            Fate::Dropped => {}
+        }
+    }
+    Ok(rows)
 }
 
-/// The row after all transforms; none where there are none.
-pub fn transformed(doc: &str, transforms: &[Box<dyn Transform>]) -> Result<Option<String>, String> {
-    if transforms.is_empty() {
-        return Ok(None);
+impl Remains {
+    /// Puts a row aside, unless those are too many or too large by now.
+    fn reject(
+        &mut self,
+        key: &[Option<String>],
+        doc: String,
+        error: String,
+        handling: Handling<'_>,
+    ) -> Result<(), BatchError> {
+        self.rejected_bytes += doc.len();
+        self.rejected.push(Rejected { id: id_of_row(key), doc, error });
+        if self.rejected_bytes > MOST_REJECTED_BYTES {
+            let message = too_much_rejected("steps refuse");
+            return Err(BatchError::Failed { class: ErrorClass::Row, message });
+        }
+        refuse_too_many(&self.rejected, key, handling.rejects_allowed)
     }
-    let mut row = Document::parse(doc).map_err(|error| error.to_string())?;
-    for transform in transforms {
-        transform.apply(&mut row)?;
-    }
-    row.to_text().map(Some).map_err(|error| error.to_string())
 }
 
 fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Option<u64>) -> Result<(), BatchError> {
@@ -172,43 +127,51 @@ fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Optio
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
-    use vitrina_shared::domain::SourceColumn;
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+    use uuid::Uuid;
+    use vitrina_shared::domain::{PipelineId, Task, TaskKind};
 
     use super::*;
+    use crate::step::StepRegistry;
 
-    /// Refuses every row.
-    #[derive(Debug)]
-    struct Refusal;
+    /// `mask`, which refuses what is no text.
+    fn steps() -> Sequence {
+        let options = serde_json::Map::from_iter([("columns".to_owned(), json!(["v"]))]);
+        let task_type = TaskKind::Rust;
+        let task = Task { order_index: 2, task_type, body: "mask".to_owned(), target_table: None, options };
+        StepRegistry::default().sequence(&[task], &[]).expect("a plan of one step")
+    }
 
-    impl Transform for Refusal {
-        fn columns(&self, _: &mut Vec<SourceColumn>) -> Result<(), String> {
-            Ok(())
-        }
-
-        fn touches(&self) -> Vec<&str> {
-            Vec::new()
-        }
-
-        fn apply(&self, _: &mut Document) -> Result<(), String> {
-            Err("no".to_owned())
+    fn context() -> StepContext {
+        StepContext {
+            pipeline: PipelineId::generate(),
+            id: Uuid::nil(),
+            correlation_id: String::new(),
+            cancelled: CancellationToken::new(),
+            deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
         }
     }
 
-    fn row(bytes: usize) -> Item {
-        let doc = Some(format!(r#"{{"v":"{}"}}"#, "x".repeat(bytes)));
-        Item { key: None, doc, rows_read: None, last: None, more: None, too_long: None }
+    fn row(doc: String) -> Item {
+        Item::Row { key: Vec::new(), doc, too_long: None }
     }
 
     #[tokio::test]
     async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
-        let transforms: [Box<dyn Transform>; 1] = [Box::new(Refusal)];
-        let handling = Handling { transforms: &transforms, max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
-        let tenth = MOST_REJECTED_BYTES / 10;
+        let (steps, context) = (steps(), context());
+        let handling = Handling {
+            steps: &steps,
+            context: &context,
+            waiting: None,
+            max_row_bytes: 1 << 30,
+            rejects_allowed: Some(1000),
+        };
+        let no_text = format!(r#"{{"v":["{}"]}}"#, "x".repeat(MOST_REJECTED_BYTES / 10));
         for (count, ends) in [(9, false), (10, true)] {
             let mut remains = Remains::default();
-            let items = stream::iter((0..count).map(|_| Ok(row(tenth))));
-            let read: Result<Vec<_>, _> = rows(items, handling, &mut remains).try_collect().await;
+            let blocks = stream::iter((0..count).map(|_| Ok(vec![row(no_text.clone())])));
+            let read: Result<Vec<_>, _> = rows(blocks, handling, &mut remains).try_collect().await;
             match read {
                 Ok(rows) => assert!(!ends && rows.is_empty() && remains.rejected.len() == count),
                 Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),

@@ -1,6 +1,6 @@
 //! A batch whose rows pass through the worker: read the page, write it to the sink, then commit what became of it.
 //!
-//! A mart is written in the transaction of the commit, so that all of it happened or none. A sink elsewhere is written
+//! A sink inside is written in the transaction of the commit, so that all of it happened or none. One outside is written
 //! before: a crash in between repeats the batch onto the same keys.
 
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
-    domain::{ErrorClass, Position, transform::Transform},
+    domain::{ErrorClass, Position},
     lifecycle::execution::HeldJob,
+    sql,
     store::{
         dead_letters::{self, Origin},
         runs::{self, BatchCall, BatchOutcome, NextPage},
@@ -18,45 +19,17 @@ use vitrina_shared::{
 
 use super::{
     ahead::{Ahead, Pages},
-    reader::{self, Handling, PageQuery, Remains},
-    streaming::{Merge, PageEnd},
+    reader::{self, Handling, Remains},
 };
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
     in_hand::Waiting,
-    sink::{
-        Rejected,
-        elasticsearch::{IndexSink, PageWritten, overtaken},
-        postgres,
-    },
+    plan::Stream,
+    sink::{ExternalSink, InsideSink, PageWrite, Rejected, Sink, Writing, external::PageWritten},
+    source::{PageEnd, PageQuery},
+    step::StepContext,
 };
-
-/// How a run's rows are streamed.
-#[derive(Debug)]
-pub struct Stream {
-    /// The statement that reads a page.
-    pub read: String,
-    /// How large a row may be. Of a larger one the server sends the key and the size.
-    pub max_row_bytes: u32,
-    /// What changes its rows.
-    pub transforms: Arc<[Box<dyn Transform>]>,
-    /// The key columns of the target.
-    pub key: Vec<String>,
-    /// How many rows of the run may be put aside; none where the first one ends it.
-    pub rejects_allowed: Option<u32>,
-    /// Where the rows go.
-    pub sink: Sink,
-}
-
-/// Where streamed rows go.
-#[derive(Debug)]
-pub enum Sink {
-    /// A mart.
-    Postgres(Merge),
-    /// An index.
-    Index(Arc<IndexSink>),
-}
 
 /// What a streamed batch did.
 #[derive(Debug)]
@@ -72,24 +45,26 @@ pub struct Streamed {
 pub(super) async fn execute(
     env: &Environment,
     connection: &mut PgConnection,
-    stream: &Stream,
+    (stream, sink): (&Stream, &dyn Sink),
     job: &HeldJob,
     call: &BatchCall<'_>,
     ahead: &mut Ahead,
     waiting: Waiting,
 ) -> Result<Streamed, BatchError> {
-    let numbered = matches!(stream.sink, Sink::Index(_));
+    let writing = sink.writing();
+    let numbered = matches!(writing, Writing::Before(_));
     let page =
         runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
-    let batch = Batch { stream, call, page, allowed, origin };
-    match &stream.sink {
-        Sink::Postgres(merge) => batch.write_mart(env, connection, merge, &waiting).await,
-        Sink::Index(index) => {
-            // What follows waits for Elasticsearch.
+    let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
+    let batch = Batch { stream, call, page, allowed, origin, context };
+    match writing {
+        Writing::Inside(sink) => batch.write_inside(env, connection, sink, &waiting).await,
+        Writing::Before(sink) => {
+            // What follows waits for the sink.
             drop(waiting);
-            batch.write_index(env, connection, index, ahead).await
+            batch.write_before(env, connection, sink, ahead).await
         }
     }
 }
@@ -105,39 +80,30 @@ struct Batch<'a> {
     page: NextPage,
     allowed: Option<u64>,
     origin: Origin<'a>,
+    context: StepContext,
 }
 
 impl Batch<'_> {
-    async fn write_mart(
+    async fn write_inside(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        merge: &Merge,
+        sink: &dyn InsideSink,
         waiting: &Waiting,
     ) -> Result<Streamed, BatchError> {
         let mut tx = connection.begin().await?;
         let mut remains = Remains::default();
-        let mut reading = env.sessions(&env.reading, self.call.run.0).acquire().await?;
-        reading.may_not_end();
-        let mut snapshot = reading.begin_named("begin read only").await?;
-        let query = self.query(self.page.after.clone());
+        let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
-            let rows = reader::rows(reader::items(&mut snapshot, &query), self.handling(), &mut remains);
             // Rows may take the worker longer than the server.
-            let rows = rows.inspect(|_| waiting.heard());
-            postgres::put_down(&mut tx, rows).await?
+            let page = page.inspect(|_| waiting.heard());
+            let rows = reader::rows(page, self.handling(waiting), &mut remains);
+            sink.stage(&mut tx, rows.boxed()).await?
         };
-        snapshot.rollback().await?;
-        reading.has_ended();
         let end = remains.whole()?;
-        let statement = match self.allowed {
-            None => merge.all(&end),
-            Some(allowed) => {
-                let most = allowed.saturating_sub(remains.rejected.len() as u64);
-                merge.those_accepted(&end, places, i64::try_from(most).unwrap_or(i64::MAX))
-            }
-        };
-        let outcome = self.commit(&mut tx, &statement).await?;
+        let left = self.allowed.map(|allowed| allowed.saturating_sub(remains.rejected.len() as u64));
+        let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let refused = if self.allowed.is_some() { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         let rejected = refused + self.keep(&mut tx, &remains.rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
@@ -145,20 +111,21 @@ impl Batch<'_> {
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Reading and writing overlap: the index takes rows while the next ones come, and the next page is begun while the last
+    /// Reading and writing overlap: the sink takes rows while the next ones come, and the next page is begun while the last
     /// requests of this one are under way.
-    async fn write_index(
+    async fn write_before(
         &self,
         env: &Environment,
         connection: &mut PgConnection,
-        index: &Arc<IndexSink>,
+        sink: &Arc<dyn ExternalSink>,
         ahead: &mut Ahead,
     ) -> Result<Streamed, BatchError> {
         let pages = Pages {
-            reading: env.sessions(&env.reading, self.call.run.0),
-            sink: index.clone(),
-            transforms: self.stream.transforms.clone(),
-            max_row_bytes: self.stream.max_row_bytes,
+            work: env.in_hand.handle(self.call.run.0),
+            reading: self.stream.reading.clone(),
+            sink: sink.clone(),
+            steps: self.stream.steps.clone(),
+            context: self.context.clone(),
             rejects_allowed: self.allowed,
         };
         let query = self.query(self.page.after.clone());
@@ -169,21 +136,22 @@ impl Batch<'_> {
             // Numbers are taken two at a time: this one is nobody else's.
             ahead.keep(pages.begin(next, number + 1));
         }
-        let (end, PageWritten { changes, rejected, overtaken_by }) = sent.finish().await?;
-        if let Some(version) = overtaken_by {
-            return Err(overtaken(connection, index.name(), version).await?);
+        let (end, PageWritten { changes, rejected, overtaken }) = sent.finish().await?;
+        if let Some(overtaken) = overtaken {
+            return Err(overtaken.explain(connection, sink.target()).await?);
         }
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let mut tx = connection.begin().await?;
-        let outcome = self.commit(&mut tx, &end.statement(&changes.to_string())).await?;
+        let write = PageWrite { with: String::new(), count: changes.to_string() };
+        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
         let rejected = self.keep(&mut tx, &rejected).await?;
         runs::add_rejected(&mut tx, self.call.run, rejected).await?;
         tx.commit().await?;
         Ok(Streamed { outcome, rejected })
     }
 
-    /// Transforms and the index refused rows of one page, each within the bound.
+    /// Steps and the sink refused rows of one page, each within the bound.
     fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
         match (rejected.last(), self.allowed) {
             (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
@@ -195,24 +163,22 @@ impl Batch<'_> {
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {
-        PageQuery {
-            statement: self.stream.read.clone(),
-            page_size: self.call.page_size,
-            by_time: self.call.by_time,
-            after,
-            upper: self.page.upper.clone(),
-        }
+        PageQuery { after, upper: self.page.upper.clone() }
     }
 
-    /// The page after this one, where this worker goes on with it at once.
+    /// The page after this one, where this worker goes on with it at once and it may be read ahead. One that is not used is
+    /// read again, and its steps executed again.
     fn following(&self, end: &PageEnd) -> Option<PageQuery> {
-        (self.call.next_job.is_none() && end.more == Some(true)).then(|| self.query(end.last.clone()))
+        let goes_on = self.call.next_job.is_none() && end.more == Some(true);
+        (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    fn handling(&self) -> Handling<'_> {
+    fn handling<'a>(&'a self, waiting: &'a Waiting) -> Handling<'a> {
         Handling {
-            transforms: &self.stream.transforms,
-            max_row_bytes: self.stream.max_row_bytes,
+            steps: &self.stream.steps,
+            context: &self.context,
+            waiting: Some(waiting),
+            max_row_bytes: self.stream.reading.walk().max_row_bytes,
             rejects_allowed: self.allowed,
         }
     }
@@ -231,4 +197,12 @@ impl Batch<'_> {
         let errors: Vec<_> = rejected.iter().map(|row| row.error.clone()).collect();
         Ok(dead_letters::keep(tx, self.origin, &rows, &errors).await?)
     }
+}
+
+/// The statement of a page that was read before, of which `write` writes and counts the rows. It returns what that of a
+/// pushed-down page does.
+fn statement_of(end: &PageEnd, PageWrite { with, count }: &PageWrite) -> String {
+    let last = end.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
+    let more = end.more.map_or("null".to_owned(), |more| more.to_string());
+    format!("{with}select {}::bigint, ({count})::bigint, {last}::text[], {more}::boolean", end.rows_read)
 }

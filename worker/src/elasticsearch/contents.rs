@@ -27,13 +27,6 @@ pub struct Contents<'a> {
     seen: u64,
 }
 
-/// A document that is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// Its JSON text.
-    pub body: String,
-}
-
 #[derive(Deserialize)]
 struct Page<'a> {
     #[serde(rename = "_scroll_id", default)]
@@ -108,7 +101,7 @@ impl Index {
     }
 
     /// The documents with these ids, as they are now, by id.
-    pub async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, Stored>, SinkError> {
+    pub async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, SinkError> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
@@ -119,7 +112,7 @@ impl Index {
                 return Err(SinkError::transient(format!("Elasticsearch: {}", reason(&document.error))));
             }
             if let Some(body) = document.body {
-                found.insert(document.id, Stored { body: body.get().to_owned() });
+                found.insert(document.id, body.get().to_owned());
             }
         }
         Ok(found)

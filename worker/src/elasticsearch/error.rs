@@ -5,6 +5,8 @@ use std::{error::Error, time::Duration};
 use serde_json::Value;
 use vitrina_shared::{domain::ErrorClass, tls};
 
+use crate::error::BatchError;
+
 /// Reasons are cut to this: the server repeats the offending value in them.
 const MAX_REASON: usize = 1_000;
 
@@ -161,6 +163,12 @@ pub(super) fn reason(error: &Value) -> String {
 /// What `Retry-After` asks for, where it is a number of seconds.
 pub(super) fn retry_after(header: Option<&str>) -> Option<Duration> {
     header?.trim().parse().ok().map(Duration::from_secs)
+}
+
+impl From<SinkError> for BatchError {
+    fn from(error: SinkError) -> Self {
+        Self::Failed { class: error.class, message: error.message }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use sqlx::PgPool;
 use vitrina_shared::{
-    domain::{IndexOptions, TargetName},
+    domain::{ELASTICSEARCH, IndexOptions, TargetName},
     store::{installation, runs, targets},
 };
 
@@ -31,7 +31,8 @@ pub async fn sweep(db: &PgPool, client: &Client, grace: Duration) -> sqlx::Resul
     let client = client.impatient();
     let mut swept = Swept::default();
     for target in listed {
-        let (Ok(TargetName::Index(name)), Ok(options)) = (target.target.parse(), IndexOptions::parse(&target.options))
+        let (Ok(TargetName::External(ELASTICSEARCH, name)), Ok(options)) =
+            (target.target.parse(), IndexOptions::parse(&target.options))
         else {
             continue;
         };

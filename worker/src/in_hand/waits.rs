@@ -51,10 +51,26 @@ impl Waiting {
     pub fn heard(&self) {
         self.0.note(0);
     }
+
+    /// Notes that the worker is at work itself, and the server not waited for, until what is returned is dropped.
+    pub fn rest(&self) -> Resting<'_> {
+        self.0.note(-1);
+        Resting(self)
+    }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.note(-1);
+    }
+}
+
+/// A pause of a wait.
+#[derive(Debug)]
+pub struct Resting<'a>(&'a Waiting);
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        self.0.0.note(1);
     }
 }

@@ -68,6 +68,8 @@ async fn execute(env: &Environment, mut job: HeldJob) {
         drop(held);
         let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the batch panicked; the log has the place")));
         match outcome {
+            // Another worker goes on while this one waits for its other batches.
+            Ok(Step::GoesOn) if env.stop.is_cancelled() => failure::give_back_after(env, &job, Duration::ZERO).await,
             Ok(Step::GoesOn | Step::Paused | Step::Finished) => {}
             Ok(Step::Dropped) => forget(env, &job).await,
             Err(error) => failure::retry_or_fail(env, &mut job, error).await,
@@ -118,7 +120,7 @@ impl FailedJob for HeldJob {
         &env.db
     }
 
-    async fn verdict(&self, env: &Environment, error: &BatchError) -> Result<Option<Verdict>, LifecycleError> {
+    async fn verdict(&mut self, env: &Environment, error: &BatchError) -> Result<Option<Verdict>, LifecycleError> {
         if matches!(error, BatchError::TakenOver(_)) {
             metrics::counter!(FENCED).increment(1);
         }
@@ -168,9 +170,12 @@ impl FailedJob for HeldJob {
 
 /// Whether the batch that failed here was committed all the same: nobody heard it, or a statement that was left to the server
 /// was faster. A job that is still this worker's goes on with the next one.
-async fn has_gone_on(env: &Environment, job: &HeldJob) -> Result<bool, LifecycleError> {
+async fn has_gone_on(env: &Environment, job: &mut HeldJob) -> Result<bool, LifecycleError> {
     let next = runs::next_batch(&mut *env.db.acquire().await?, job.batch.run_id, job.batch.range).await?;
-    Ok(next.is_some_and(|next| next != job.batch.batch))
+    let Some(next) = next.filter(|next| *next != job.batch.batch) else { return Ok(false) };
+    // The same error again is one of the next batch.
+    job.go_on(next, None);
+    Ok(true)
 }
 
 /// The source or the target may have changed: the next attempt looks at both again.
@@ -180,9 +185,18 @@ fn forget_plan(env: &Environment, job: &HeldJob) {
 }
 
 /// Whether the lock that a batch did not get is held for its own run: by the statement of a worker that is gone, which the
-/// server goes on with. It is ended, and the batch waits for that. No attempt of it has failed.
+/// server goes on with. It is ended, and the batch waits for that. No attempt of it has failed. A job that was given to another
+/// worker is that worker's, and so are the sessions of its run.
 async fn waits_for_an_orphan(env: &Environment, job: &HeldJob) -> bool {
-    let ended = async { backends::terminate(&mut *env.db.acquire().await?, &[job.batch.run_id.0]).await };
+    let ended = async {
+        let mut tx = env.db.begin().await?;
+        let sessions = match queue::lock_own(&mut tx, &job.id, &job.worker).await? {
+            true => backends::terminate(&mut tx, &[job.batch.run_id.0]).await?,
+            false => 0,
+        };
+        tx.commit().await?;
+        Ok::<_, sqlx::Error>(sessions)
+    };
     match ended.await {
         Ok(sessions) => {
             statements::note(job.batch.run_id.0, Reason::Orphaned, sessions);

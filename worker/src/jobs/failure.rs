@@ -45,7 +45,7 @@ pub(super) trait FailedJob: Send + Sync {
 
     /// What is to be done about the error; nothing where the job was settled meanwhile.
     fn verdict(
-        &self,
+        &mut self,
         env: &Environment,
         error: &BatchError,
     ) -> impl Future<Output = Result<Option<Verdict>, Self::Error>> + Send;
@@ -108,7 +108,7 @@ fn warn_unsettled<J: FailedJob>(job: &J, done: Result<(), J::Error>) {
     }
 }
 
-async fn apply_verdict<J: FailedJob>(env: &Environment, job: &J, error: &BatchError) -> Result<(), J::Error> {
+async fn apply_verdict<J: FailedJob>(env: &Environment, job: &mut J, error: &BatchError) -> Result<(), J::Error> {
     let Some(verdict) = job.verdict(env, error).await? else { return Ok(()) };
     log(job, error, &verdict);
     let db = J::pool(env);

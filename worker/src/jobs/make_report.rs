@@ -125,7 +125,7 @@ impl FailedJob for HeldReport {
         &env.reports
     }
 
-    async fn verdict(&self, _env: &Environment, error: &BatchError) -> Result<Option<Verdict>, ReportError> {
+    async fn verdict(&mut self, _env: &Environment, error: &BatchError) -> Result<Option<Verdict>, ReportError> {
         Ok(Some(error.verdict(self.job.attempt)))
     }
 

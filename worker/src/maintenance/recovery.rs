@@ -2,27 +2,10 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
-use vitrina_shared::{
-    jobs::{BATCH_QUEUE, Job},
-    lifecycle::{self, LifecycleError},
-    metrics::RECOVERED,
-    reports::{self, ReportError},
-    store::queue,
-};
+use sqlx::{Connection, PgPool};
+use vitrina_shared::{jobs::BATCH_QUEUE, lifecycle, metrics::RECOVERED, reports, store::queue};
 
-use super::rescue::{self, Silent};
-
-/// Why recovery could not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum RecoveryError {
-    #[error(transparent)]
-    Database(#[from] sqlx::Error),
-    #[error(transparent)]
-    Lifecycle(#[from] LifecycleError),
-    #[error(transparent)]
-    Report(#[from] ReportError),
-}
+use super::rescue::{self, RecoveryError, Silent};
 
 /// The longest that any job waits for its time.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
@@ -67,26 +50,8 @@ async fn tidy(db: &PgPool) -> Result<u64, RecoveryError> {
             tracing::info!(jobs = unwanted, "discarded jobs whose run or report has ended");
         }
     }
-    let exhausted = queue::kill_exhausted(&mut connection, BATCH_QUEUE).await?;
-    drop(connection);
-    for payload in exhausted {
-        give_up(db, &payload).await?;
-    }
+    let mut tx = connection.begin().await?;
+    rescue::give_up_exhausted(&mut tx).await?;
+    tx.commit().await?;
     Ok(advanced)
-}
-
-/// A job that killed every worker that took it would kill the next one too.
-async fn give_up(db: &PgPool, payload: &[u8]) -> Result<(), RecoveryError> {
-    match serde_json::from_slice(payload).and_then(Job::decode) {
-        Ok(Job::Batch(job)) => {
-            tracing::error!(run_id = %job.run_id, batch = job.batch, "every worker that took this batch died");
-            lifecycle::give_up(db, &job, "every worker that took this batch died").await?;
-        }
-        Ok(Job::Report(job)) => {
-            tracing::error!(report_id = %job.report_id, "every worker that took this report died");
-            reports::give_up(db, &job, "every worker that took this report died").await?;
-        }
-        Err(error) => tracing::error!(error = %error, "a job that nobody can read was given up"),
-    }
-    Ok(())
 }

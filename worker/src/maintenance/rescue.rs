@@ -16,12 +16,25 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
     jobs::{BATCH_QUEUE, BatchJob, Job},
+    lifecycle::{self, LifecycleError},
     metrics::CANCELLED_STATEMENTS,
+    reports::{self, ReportError},
     store::{
         backends::{self, Reason},
         queue::{self, HeldJob, Holder, ReturnedJob},
     },
 };
+
+/// Why recovery could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+    #[error(transparent)]
+    Lifecycle(#[from] LifecycleError),
+    #[error(transparent)]
+    Report(#[from] ReportError),
+}
 
 /// Since when workers that hold jobs have been silent.
 #[derive(Debug, Default)]
@@ -55,7 +68,7 @@ fn first_seen(holder: &Holder, gone_after: Duration) -> Instant {
 }
 
 /// Returns the jobs of workers that are gone to the queue. Returns how many.
-pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) -> sqlx::Result<u64> {
+pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) -> Result<u64, RecoveryError> {
     let holders = queue::holders(&mut *db.acquire().await?, BATCH_QUEUE).await?;
     let gone = silent.note(&holders, gone_after);
     if gone.is_empty() {
@@ -65,11 +78,11 @@ pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) ->
 }
 
 /// Returns the jobs of a worker that ends to the queue. Returns how many.
-pub async fn give_back(db: &PgPool, worker: &str) -> sqlx::Result<u64> {
+pub async fn give_back(db: &PgPool, worker: &str) -> Result<u64, RecoveryError> {
     return_all(db, &[worker.to_owned()], false).await
 }
 
-async fn return_all(db: &PgPool, workers: &[String], died: bool) -> sqlx::Result<u64> {
+async fn return_all(db: &PgPool, workers: &[String], died: bool) -> Result<u64, RecoveryError> {
     let mut tx = db.begin().await?;
     let held = queue::lock_held(&mut tx, BATCH_QUEUE, workers).await?;
     if held.is_empty() {
@@ -77,9 +90,14 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> sqlx::Result
     }
     // Before anybody can take the jobs: the sessions of whoever does have the same names.
     end_sessions(&mut tx, &held).await?;
-    let returned: Vec<_> = held.into_iter().map(returned).collect();
+    // Looked at again: a batch may have been committed until its session ended. Jobs that came since have sessions that did not end.
+    let again = queue::lock_held(&mut tx, BATCH_QUEUE, workers).await?;
+    let again = again.into_iter().filter(|job| held.iter().any(|held| held.id == job.id));
+    let returned: Vec<_> = again.map(returned).collect();
     let count = returned.len() as u64;
     queue::return_held(&mut tx, returned, died).await?;
+    // Before another worker can take them.
+    give_up_exhausted(&mut tx).await?;
     queue::announce(&mut tx).await?;
     tx.commit().await?;
     Ok(count)
@@ -97,6 +115,25 @@ fn returned(held: HeldJob) -> ReturnedJob {
         return ReturnedJob { id, payload, went_on: true };
     }
     ReturnedJob { id, payload, went_on: false }
+}
+
+/// Takes jobs out of the queue that killed every worker that took them, and fails what they belong to: they would kill the next
+/// one too.
+pub async fn give_up_exhausted(tx: &mut PgConnection) -> Result<(), RecoveryError> {
+    for payload in queue::kill_exhausted(tx, BATCH_QUEUE).await? {
+        match read(&payload) {
+            Some(Job::Batch(job)) => {
+                tracing::error!(run_id = %job.run_id, batch = job.batch, "every worker that took this batch died");
+                lifecycle::give_up(tx, job, "every worker that took this batch died").await?;
+            }
+            Some(Job::Report(job)) => {
+                tracing::error!(report_id = %job.report_id, "every worker that took this report died");
+                reports::give_up(tx, &job, "every worker that took this report died").await?;
+            }
+            None => tracing::error!("a job that cannot be read was given up"),
+        }
+    }
+    Ok(())
 }
 
 async fn end_sessions(tx: &mut PgConnection, held: &[HeldJob]) -> sqlx::Result<()> {

@@ -1,4 +1,4 @@
-//! Removes jobs, reports and runs that ended a while ago, workers that are long gone, and what cancelled runs had gathered.
+//! Removes jobs, reports and runs that ended a while ago, and workers that are long gone.
 
 use std::time::Duration;
 
@@ -6,10 +6,8 @@ use sqlx::PgPool;
 use vitrina_shared::{
     config::Retention,
     jobs::BATCH_QUEUE,
-    store::{queue, reports, runs, swaps},
+    store::{queue, reports, runs},
 };
-
-use crate::batch::SWAP_PREFIX;
 
 /// How long finished jobs stay, for whoever wants to look at them.
 const KEEP_JOBS: Duration = Duration::from_secs(3600);
@@ -18,15 +16,9 @@ const BATCH: i64 = 500;
 /// How many such statements follow one another; what is left then is removed the next time.
 const MOST_BATCHES: u32 = 20;
 
-/// Removes what is old. Failing to do so harms nobody; the next time will do it. A table that is still in use is left for
-/// then: who waits for its lock keeps all others waiting who come after.
+/// Removes what is old. A failure does no harm: the next time removes it.
 pub async fn run_once(db: &PgPool, keep: Retention) -> sqlx::Result<()> {
     let mut connection = db.acquire().await?;
-    for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
-        if let Err(error) = swaps::remove(&mut connection, &table).await {
-            tracing::debug!(table, error = %error, "a table could not be removed");
-        }
-    }
     let jobs = queue::prune(&mut connection, BATCH_QUEUE, KEEP_JOBS).await?;
     let mut ended = 0;
     for _ in 0..MOST_BATCHES {

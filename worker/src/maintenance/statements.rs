@@ -14,10 +14,8 @@ use vitrina_shared::{
     store::backends::{self, Reason},
 };
 
-use crate::in_hand::InHand;
+use crate::{in_hand::InHand, session::LONGEST_STATEMENT};
 
-/// The longest time that any statement of the services has.
-pub const LONGEST_STATEMENT: Duration = Duration::from_secs(600);
 /// How much longer it may be there.
 const GRACE: Duration = Duration::from_secs(30);
 

@@ -1,6 +1,6 @@
 //! The first rows as they would be written, written nowhere.
 //!
-//! The server reads them as JSON, the plan's transforms change them here, and the server makes of them what the target's
+//! The server reads them as JSON, the plan's steps change them here, and the server makes of them what the target's
 //! types would.
 
 use std::time::Instant;
@@ -11,13 +11,18 @@ use vitrina_shared::{
     domain::{
         ColumnType, Report,
         report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
-        transform,
     },
+    reports::HeldReport,
     sql::{quote, record},
 };
 
-use super::{encode, subject::Subject};
-use crate::{batch::transformed, environment::Environment, error::BatchError};
+use super::{encode, subject};
+use crate::{
+    environment::Environment,
+    error::BatchError,
+    sink::{Sink, Subject},
+    step::Fate,
+};
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
 const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
@@ -28,17 +33,25 @@ const WIDEST_ROW: i32 = 64 * 1024;
 const WIDEST_RESULT: usize = 1024 * 1024;
 
 /// Makes the preview.
-pub async fn make(env: &Environment, report: &Report, rows: u32) -> Result<Box<RawValue>, BatchError> {
+pub async fn make(
+    env: &Environment,
+    job: &HeldReport,
+    report: &Report,
+    rows: u32,
+) -> Result<Box<RawValue>, BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, report.pipeline_id).await?;
-    let columns = columns(&subject);
+    let (subject, sink) = subject::look(env, job, report).await?;
+    subject.refuse_impure("a preview")?;
+    let columns = columns(&subject, &*sink);
     let mut preview =
         Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
-    let _waiting = env.in_hand.waits(report.id.0).begin();
+    let waiting = env.in_hand.waits(report.id.0).begin();
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named(LIMITED).await?;
     let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;
-    let arriving = pass_through(&subject, read, &mut preview);
+    let resting = waiting.rest();
+    let arriving = pass_through(&subject, read, &mut preview).await?;
+    drop(resting);
     for row in write(&mut tx, &columns, &arriving).await? {
         preview.rows.push(RawValue::from_string(row).map_err(|error| BatchError::fatal(error.to_string()))?);
     }
@@ -54,17 +67,11 @@ struct Shown {
     written_as: String,
 }
 
-/// The columns that arrive and that the target has; all of them where the target is an index.
-fn columns(subject: &Subject) -> Vec<Shown> {
-    let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
+/// The columns that arrive and that the target keeps.
+fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
     let shown = subject.reader.arriving.iter().filter_map(|column| {
         let arrives_as = column.cast_type();
-        let written_as = match own(&column.name) {
-            Some(own) => own.type_name.clone(),
-            None if subject.columns.is_empty() => column.type_name.clone(),
-            None => return None,
-        };
-        Some(Shown { name: column.name.clone(), arrives_as, written_as })
+        Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
     });
     shown.collect()
 }
@@ -90,26 +97,26 @@ async fn read(tx: &mut PgConnection, subject: &Subject, rows: u32) -> Result<Vec
     Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(nowhere).bind(i64::from(rows)).bind(true).fetch_all(tx).await?)
 }
 
-/// The rows after all transforms, without those that are too wide or refused.
-fn pass_through(subject: &Subject, rows: Vec<Option<String>>, preview: &mut Preview) -> Vec<String> {
-    let transforms = transform::configured(&subject.draft().tasks);
+/// The rows after all steps, without those that are too wide or refused.
+async fn pass_through(
+    subject: &Subject,
+    rows: Vec<Option<String>>,
+    preview: &mut Preview,
+) -> Result<Vec<String>, BatchError> {
+    preview.omitted = rows.iter().filter(|row| row.is_none()).count() as u32;
     let mut arriving = Vec::new();
     let mut bytes = 0;
-    for row in rows {
-        let Some(doc) = row else {
-            preview.omitted += 1;
-            continue;
-        };
-        match transformed(&doc, &transforms) {
-            Ok(changed) => {
-                let doc = changed.unwrap_or(doc);
+    for fate in subject.take_through_steps(rows.into_iter().flatten().collect()).await? {
+        match fate {
+            Fate::Passed(doc) => {
                 bytes += doc.len();
                 if bytes <= WIDEST_RESULT { arriving.push(doc) } else { preview.omitted += 1 }
             }
-            Err(reason) => preview.refused.push(reason),
+            Fate::Rejected { reason, .. } => preview.refused.push(reason),
+            Fate::Dropped => {}
         }
     }
-    arriving
+    Ok(arriving)
 }
 
 /// What the target's types make of the rows, `$5`. Casts to them execute like a query: they can only read.

@@ -1,27 +1,24 @@
-//! Whether a target agrees with its source, how it differs, and the repair of just that.
-//!
-//! `scope` says which rows of the source should be there by now, whatever the target is; `mart` compares a table,
-//! `index` an index.
+//! Whether a target agrees with its source, how it differs, and the repair of just that. The sink compares and mends.
 
-mod index;
-mod mart;
-mod scope;
+use std::time::Instant;
 
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        Mode, Report, TargetName, removal,
-        report::{Depth, Reconciliation, Repair, Repaired},
+        Mode, Report,
+        report::{Depth, Reconciliation, Repair, Repaired, Verdict},
     },
     lifecycle::{self, Cause},
-    reports::HeldReport,
+    reports::{self, HeldReport},
+    store::pipelines,
 };
 
-use super::subject::Subject;
-use crate::{environment::Environment, error::BatchError};
-
-/// Differences that a result shows.
-const SAMPLE: usize = 20;
+use super::{encode, subject};
+use crate::{
+    environment::Environment,
+    error::{BatchError, at_commit},
+    sink::{Compared, Comparing, RemovalLimit, Sink, Subject, Writing, refuse_unfinished},
+};
 
 /// Compares, repairs if that is wanted, and ends the report.
 pub async fn make(
@@ -31,57 +28,100 @@ pub async fn make(
     depth: Depth,
     repair: Repair,
 ) -> Result<(), BatchError> {
-    let subject = Subject::look(env, report.pipeline_id).await?;
-    match subject.target.clone() {
-        TargetName::Mart(table) => mart::Comparison::of(report, subject, table, depth).make(env, job, repair).await,
-        TargetName::Index(name) => index::Comparison::of(env, report, subject, name, depth)?.make(job, repair).await,
+    let begun = Instant::now();
+    let (subject, sink) = subject::look(env, job, report).await?;
+    refuse_steps(&subject, depth, repair)?;
+    let repairs = repair != Repair::Nothing;
+    let sessions = env.sessions(&env.reports, report.id.0);
+    let mut session = sessions.acquire().await?;
+    if repairs {
+        refuse_unfinished(&mut session, report.pipeline_id, report.requested_at).await?;
     }
+    let (requested_at, max_row_bytes) = (report.requested_at, env.max_row_bytes);
+    let of = Comparing { subject: &subject, depth, requested_at, repairs, sessions, max_row_bytes };
+    let Compared { mut result, mut tx, differing } = sink.compare(&of, &mut session).await?;
+    if repairs {
+        let mut repaired = Repaired { written: 0, removed: 0 };
+        if result.verdict == Verdict::Drift && depth != Depth::Counts {
+            let remove_extra = repair == Repair::All || subject.draft().mode == Mode::Full;
+            let repairing = Repairing { env, report, subject: &subject, remove_extra };
+            repairing.keep_runs_away(&mut tx, &*sink, &result).await?;
+            repaired = differing.repair(&mut tx, remove_extra, result.target_rows.unsigned_abs()).await?;
+            repairing.forget_others(&mut tx, job, repaired).await?;
+        }
+        tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
+        result.repaired = Some(repaired);
+    }
+    result.took_ms = begun.elapsed().as_millis() as u64;
+    if !reports::finish(&mut tx, job, &encode(&result)?).await? {
+        return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
+    }
+    tx.commit().await.map_err(at_commit)
 }
 
-/// A repair may remove as many rows as a run may, and of those targets that a full run may write.
-async fn refuse_removal(tx: &mut PgConnection, subject: &Subject, found: &Reconciliation) -> Result<(), BatchError> {
-    if subject.draft().mode == Mode::Incremental {
-        lifecycle::refuse_shared_target(tx, &subject.pipeline).await?;
+/// Keys are compared as the query returns them, and rows as the plan's steps make them.
+fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), BatchError> {
+    if let Some(step) = subject.steps.dropping() {
+        return Err(BatchError::fatal(format!(
+            "`{step}` drops rows of the query, and only a run knows which: run the pipeline instead, which leaves exactly the others"
+        )));
     }
-    refuse_too_many(subject, found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs())
+    if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
 }
 
-/// Rows may have gone from the source since it was compared.
-fn refuse_too_many(subject: &Subject, removed: u64, of: u64) -> Result<(), BatchError> {
-    let draft = subject.draft();
-    match removal::refusal(draft.options.max_removed, removed, of, draft.final_target().0, &draft.name) {
-        Some(refusal) => Err(BatchError::fatal(refusal)),
-        None => Ok(()),
-    }
+/// A repair on its way.
+struct Repairing<'a> {
+    env: &'a Environment,
+    report: &'a Report,
+    subject: &'a Subject,
+    remove_extra: bool,
 }
 
-/// Notes what a repair has removed. Rows may be another pipeline's.
-async fn forget_others(
-    tx: &mut PgConnection,
-    job: &HeldReport,
-    subject: &Subject,
-    repaired: Repaired,
-) -> Result<(), BatchError> {
-    if repaired.removed == 0 {
-        return Ok(());
+impl Repairing<'_> {
+    /// Makes sure that no run of the target is unfinished, and that none begins before the transaction ends: a change of the
+    /// pipeline's status waits for its row.
+    async fn keep_runs_away(
+        &self,
+        tx: &mut PgConnection,
+        sink: &dyn Sink,
+        found: &Reconciliation,
+    ) -> Result<(), BatchError> {
+        let id = self.report.pipeline_id;
+        let target = self.subject.draft().final_target().0;
+        if self.remove_extra && matches!(sink.writing(), Writing::Before(_)) {
+            // What is removed from an external sink stays removed, whatever becomes of this transaction.
+            let mut session = self.env.sessions(&self.env.db, self.report.id.0).acquire().await?;
+            pipelines::note_removal(&mut session, id, target).await?;
+        }
+        let locked = pipelines::lock_writers(tx, id, target).await?;
+        if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
+            return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
+        }
+        refuse_unfinished(tx, id, self.report.requested_at).await?;
+        if self.remove_extra { self.refuse_removal(tx, found).await } else { Ok(()) }
     }
-    let cause = Cause { actor: &job.worker, correlation_id: &job.job.correlation_id };
-    Ok(lifecycle::forget_others(tx, subject.pipeline.id, subject.draft().final_target().0, cause).await?)
-}
 
-/// What is to be said of a query whose rows differ, and `unsteady` of which were read differently twice.
-fn note(subject: &Subject, unsteady: i64) -> Option<String> {
-    let calls = subject.reader.unsteady.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let because = match (unsteady, calls.is_empty()) {
-        (0, true) => return None,
-        (0, false) => format!("it uses {calls}"),
-        (rows, true) => format!(
-            "read twice, {rows} of the rows that differ came differently, as from an aggregate without an order"
-        ),
-        (rows, false) => format!("read twice, {rows} of the rows that differ came differently, and it uses {calls}"),
-    };
-    Some(format!(
-        "the query is not deterministic ({because}): its rows differ after every run, and need not have drifted; have it \
-         return the same values each time, or leave those columns out"
-    ))
+    /// A repair may remove as many rows as a run may, and of those targets that a full run may write.
+    async fn refuse_removal(&self, tx: &mut PgConnection, found: &Reconciliation) -> Result<(), BatchError> {
+        let draft = self.subject.draft();
+        if draft.mode == Mode::Incremental {
+            lifecycle::refuse_shared_target(tx, &self.subject.pipeline).await?;
+        }
+        RemovalLimit::of(draft).refuse(found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs())
+    }
+
+    /// Notes what was removed. Rows may be another pipeline's.
+    async fn forget_others(
+        &self,
+        tx: &mut PgConnection,
+        job: &HeldReport,
+        repaired: Repaired,
+    ) -> Result<(), BatchError> {
+        if repaired.removed == 0 {
+            return Ok(());
+        }
+        let cause = Cause { actor: &job.worker, correlation_id: &job.job.correlation_id };
+        let target = self.subject.draft().final_target().0;
+        Ok(lifecycle::forget_others(tx, self.subject.pipeline.id, target, cause).await?)
+    }
 }

@@ -4,8 +4,6 @@
 //! the target has by now. No run can begin meanwhile, so nothing newer is overwritten. A letter is closed in the
 //! transaction that wrote its row, or after an index has it, so replaying twice changes nothing.
 
-mod index;
-mod mart;
 mod statements;
 
 use std::{collections::BTreeMap, time::Instant};
@@ -14,9 +12,8 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        Report, TargetName,
+        Report,
         report::{MAX_REPLAYED, Replay, ReplayOutcome, ReplayedLetter},
-        transform,
     },
     reports::{self, HeldReport},
     store::{
@@ -26,17 +23,20 @@ use vitrina_shared::{
     },
 };
 
-use super::{encode, subject::Subject, unfinished};
+use super::{encode, subject};
 use crate::{
-    batch::{too_long, transformed},
     environment::Environment,
     error::BatchError,
+    sink::{Fate, Row, Sink, Subject, refuse_unfinished},
+    source::too_long,
+    step::Fate as StepFate,
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
 pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Option<&[i64]>) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let subject = Subject::look(env, report.pipeline_id).await?;
+    let (subject, sink) = subject::look(env, job, report).await?;
+    subject.refuse_impure("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
@@ -45,8 +45,8 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
     if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
         return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
     }
-    unfinished::refuse(&mut tx, report.pipeline_id, report.requested_at).await?;
-    let mut replay = Replaying { env, subject: &subject }.all(&mut tx, ids).await?;
+    refuse_unfinished(&mut tx, report.pipeline_id, report.requested_at).await?;
+    let mut replay = Replaying { env, subject: &subject, sink: &*sink }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;
     if !reports::finish(&mut tx, job, &encode(&replay)?).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
@@ -60,6 +60,7 @@ pub async fn make(env: &Environment, job: &HeldReport, report: &Report, ids: Opt
 struct Replaying<'a> {
     env: &'a Environment,
     subject: &'a Subject,
+    sink: &'a dyn Sink,
 }
 
 /// The row of a letter as its source has it now.
@@ -72,13 +73,7 @@ struct Current {
     read: Option<String>,
     /// Its bytes.
     bytes: i64,
-    /// As it is to be written, after all transforms.
-    #[serde(default)]
-    doc: String,
 }
-
-/// What became of a letter: why it was refused again, or the outcome.
-type Fate = Result<ReplayOutcome, String>;
 
 impl Replaying<'_> {
     async fn all(&self, tx: &mut PgConnection, ids: Option<&[i64]>) -> Result<Replay, BatchError> {
@@ -105,29 +100,29 @@ impl Replaying<'_> {
         Ok(replay)
     }
 
-    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate.
+    /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate, nor has one
+    /// that a step drops.
     async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Fate>, BatchError> {
-        let transforms = transform::configured(&self.subject.draft().tasks);
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
         let mut fates = BTreeMap::new();
-        let (mut rows, mut read) = (Vec::new(), BTreeMap::new());
-        for row in self.current(tx, letters).await? {
-            let Some(whole) = row.read.clone() else {
-                fates.insert(row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)));
-                continue;
-            };
-            match transformed(&whole, &transforms) {
-                Ok(changed) => rows.push(Current { doc: changed.unwrap_or_else(|| whole.clone()), ..row }),
-                Err(refusal) => drop(fates.insert(row.letter, Err(refusal))),
+        let (short, long): (Vec<_>, Vec<_>) =
+            self.current(tx, letters).await?.into_iter().partition(|row| row.read.is_some());
+        fates.extend(long.iter().map(|row| (row.letter, Err(too_long(row.bytes, self.env.max_row_bytes)))));
+        let docs = short.iter().filter_map(|row| row.read.clone()).collect();
+        let (mut ids, mut rows, mut read) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for (row, fate) in short.into_iter().zip(self.subject.take_through_steps(docs).await?) {
+            read.extend(row.read.map(|whole| (row.letter, whole)));
+            match fate {
+                StepFate::Passed(doc) => {
+                    ids.push(row.letter);
+                    rows.push(Row { key: row.key, doc });
+                }
+                StepFate::Rejected { reason, .. } => drop(fates.insert(row.letter, Err(reason))),
+                StepFate::Dropped => {}
             }
-            read.insert(row.letter, whole);
         }
-        let written = match &self.subject.target {
-            TargetName::Mart(table) => mart::write(tx, self.subject, table, &rows).await?,
-            TargetName::Index(name) => index::write(self.env, self.subject, name, &rows, number, tx).await?,
-        };
-        fates.extend(rows.iter().map(|row| row.letter).zip(written));
+        fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));
         for letter in letters {
             let Some(Err(refusal)) = fates.get(&letter.id) else { continue };
             let row = read.remove(&letter.id).unwrap_or_else(|| letter.key.to_string());

@@ -1,51 +1,199 @@
-//! Puts a page down in a table of the session, by binary COPY, from where one statement writes it to a mart.
+//! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
+//!
+//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion` and
+//! `replacement` make the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
-use futures_util::{Stream, TryStreamExt};
-use sqlx::{PgConnection, postgres::PgCopyIn};
-use vitrina_shared::sql::copy::CopyRows;
+mod compare;
+mod comparison;
+mod completion;
+mod copy;
+mod mart;
+mod merge;
+mod replacement;
+mod replay;
 
-use super::Row;
-use crate::error::BatchError;
+use std::sync::Arc;
 
-/// Puts the rows down in `pg_temp.vitrina_page`, numbered from 1. Returns how many there were.
-pub async fn put_down(
-    tx: &mut PgConnection,
-    rows: impl Stream<Item = Result<Row, BatchError>>,
-) -> Result<i64, BatchError> {
-    sqlx::query("select etl.stage_page()").execute(&mut *tx).await?;
-    let mut copy = tx.copy_in_raw("copy pg_temp.vitrina_page (place, doc) from stdin (format binary)").await?;
-    match send(&mut copy, rows).await {
-        Ok(places) => {
-            copy.finish().await?;
-            Ok(places)
-        }
-        Err(error) => {
-            copy.abort("the page could not be read").await?;
-            Err(error)
+use sqlx::{Connection, PgConnection, PgPool};
+use vitrina_shared::{
+    domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
+    store::{runs::OpenRun, swaps, tables},
+    validation::{FoundTarget, Place},
+};
+
+use super::{
+    Answer, BatchError, Compared, Comparing, Completed, Fate, InsideSink, Items, Opening, PageWrite, Prepared,
+    RemovalLimit, Row, RunOpening, Sink, SinkKind, Subject, Writing,
+};
+use crate::{session::Session, source::RowForm};
+use completion::Completion;
+use merge::Merge;
+
+pub use mart::Mart;
+
+/// How tables begin in which runs gather their rows.
+const SWAP_PREFIX: &str = "swap_";
+
+/// The kind of marts.
+#[derive(Debug)]
+pub struct Marts;
+
+/// A mart as a pipeline writes it.
+#[derive(Debug)]
+pub struct PostgresSink {
+    pub mart: Mart,
+    /// The table in which a run gathers its rows, instead of the mart.
+    gathered_in: Option<String>,
+    merge: Merge,
+    /// What a full run does after its last page.
+    completion: Option<Completion>,
+    limit: RemovalLimit,
+}
+
+impl SinkKind for Marts {
+    fn scheme(&self) -> &'static str {
+        TargetName::MART_SCHEMA
+    }
+
+    fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
+        Ok(Arc::new(PostgresSink::open(opening)?))
+    }
+
+    /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
+    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
+        Box::pin(async move {
+            let mut connection = db.acquire().await?;
+            for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+                if let Err(error) = swaps::remove(&mut connection, &table).await {
+                    tracing::debug!(table, error = %error, "a table could not be removed");
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+}
+
+impl PostgresSink {
+    fn open(opening: &Opening<'_>) -> Result<Self, BatchError> {
+        let (mart, inputs) = (Mart::of(opening)?, opening.inputs);
+        let full = opening.run.filter(|_| opening.mode == Mode::Full);
+        let swaps =
+            |run: &RunOpening| run.begun.unwrap_or_else(|| mart.strategy(inputs, run.can_sweep)) == FullStrategy::Swap;
+        // A query that pages by itself does not walk by the mart's key.
+        let walks_by_key = !opening.reader.pages_itself();
+        let gathered_in = full.filter(|run| walks_by_key && swaps(run)).map(|run| swap_table(run.id));
+        let completion = full.map(|_| match &gathered_in {
+            Some(table) => mart.swap(table),
+            None => mart.sweep(inputs.mode),
+        });
+        let merge = Merge::of(&mart, gathered_in.as_deref());
+        Ok(Self { merge, mart, gathered_in, completion, limit: RemovalLimit::of(inputs) })
+    }
+
+    /// Whether rows are gathered beside the mart, which changes all at once.
+    pub fn gathers(&self) -> bool {
+        self.gathered_in.is_some()
+    }
+
+    /// Whether a page must not have a key twice: a value of two rows is none. Rows that are gathered have a unique index.
+    pub fn refuses_repeated_keys(&self) -> bool {
+        !self.gathers() && !self.mart.changing().is_empty()
+    }
+
+    /// Writes what a select returns, or gathers it.
+    pub fn insert(&self, rows: &str) -> String {
+        match &self.gathered_in {
+            None => self.mart.upsert(rows),
+            Some(table) => mart::gather(table, &self.mart.names(), rows),
         }
     }
 }
 
-async fn send(
-    copy: &mut PgCopyIn<&mut PgConnection>,
-    rows: impl Stream<Item = Result<Row, BatchError>>,
-) -> Result<i64, BatchError> {
-    let mut rows = std::pin::pin!(rows);
-    let mut sent = CopyRows::default();
-    let mut places: i64 = 0;
-    while let Some(row) = rows.try_next().await? {
-        places += 1;
-        if i32::try_from(row.doc.len()).is_err() {
-            return Err(BatchError::fatal("a row has more than two gigabytes"));
-        }
-        // A `json` travels as its text.
-        sent.add(&[Some(&places.to_be_bytes()), Some(row.doc.as_bytes())]);
-        if sent.is_full() {
-            copy.send(sent.bytes()).await?;
-            sent.clear();
+/// The table in which a run gathers its rows.
+fn swap_table(run: RunId) -> String {
+    format!("{SWAP_PREFIX}{}", run.0.simple())
+}
+
+impl Sink for PostgresSink {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn row_form(&self) -> RowForm {
+        RowForm::ReadBack
+    }
+
+    fn column_type(&self, column: &SourceColumn) -> Option<String> {
+        self.mart.columns.iter().find(|own| own.name == column.name).map(|own| own.type_name.clone())
+    }
+
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
+        Box::pin(async move {
+            let begins = run.status == RunStatus::Queued && run.started_at.is_none();
+            let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
+                return Ok(Prepared::default());
+            };
+            swaps::create(connection, gathering).await?;
+            Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
+        })
+    }
+
+    fn writing(&self) -> Writing<'_> {
+        Writing::Inside(self)
+    }
+
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
+        Box::pin(compare::compare(&self.mart, &self.limit, of, session))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        _subject: &'a Subject,
+        tx: &'a mut PgConnection,
+        rows: &'a [Row],
+        _number: i64,
+    ) -> Answer<'a, Vec<Fate>> {
+        Box::pin(replay::write(&self.mart, tx, rows))
+    }
+
+    fn mart(&self) -> Option<&PostgresSink> {
+        Some(self)
+    }
+}
+
+impl InsideSink for PostgresSink {
+    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64> {
+        Box::pin(copy::put_down(tx, rows))
+    }
+
+    fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
+        match rejects_allowed {
+            None => self.merge.all(),
+            Some(most) => self.merge.those_accepted(staged, most),
         }
     }
-    sent.end();
-    copy.send(sent.bytes()).await?;
-    Ok(places)
+
+    fn completes(&self) -> bool {
+        self.completion.is_some()
+    }
+
+    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed> {
+        Box::pin(async move {
+            match &self.completion {
+                Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
+                None => Ok(Completed::default()),
+            }
+        })
+    }
+}
+
+/// Reads the columns of a mart anew, their types with schemas: users' queries run where no schema but the server's own is
+/// visible. Other targets stay as they were found.
+pub async fn qualify(connection: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
+    let Place::Mart(name, table) = &mut target.place else { return Ok(()) };
+    let mut tx = connection.begin().await?;
+    sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
+    table.columns = tables::look(&mut tx, name, &target.entry.key).await?.columns;
+    tx.rollback().await?;
+    Ok(())
 }

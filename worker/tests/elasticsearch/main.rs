@@ -26,6 +26,10 @@ mod removal;
 #[path = "../engine/samples.rs"]
 mod samples;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
+#[path = "../engine/scripted.rs"]
+mod scripted;
+mod steps;
+#[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]
 #[path = "../engine/storm.rs"]
 mod storm;
 mod support;

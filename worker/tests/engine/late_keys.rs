@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vitrina_shared::{
-    domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunStatus, Task, TaskKind},
+    domain::{KeyOrder, Mode, PipelineDraft, PipelineId, RunStatus, Task, TaskKind, transform::Registry},
     guard::{Describing, SourceSchemas},
     validation,
 };
@@ -46,7 +46,7 @@ fn streamed(source: &Source, target: &str) -> PipelineDraft {
 async fn problems(world: &World, draft: &PipelineDraft) -> Vec<String> {
     let schemas = SourceSchemas::new(["content", "ugc"]);
     let describing = Describing::new(world.db.pool().clone());
-    let review = validation::review(world.db.pool(), &describing, draft, &schemas).await.unwrap();
+    let review = validation::review(world.db.pool(), &describing, draft, &schemas, &Registry::default()).await.unwrap();
     review.problems.iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
 }
 

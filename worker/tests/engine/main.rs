@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod bounds;
+mod changed_marts;
 mod control;
 mod errors;
 mod every_type;
@@ -17,6 +18,7 @@ mod modes;
 mod names;
 mod null_keys;
 mod one_target;
+mod other_source;
 mod ranges;
 mod reconcile;
 mod recovery;
@@ -26,6 +28,9 @@ mod reports;
 mod retention;
 mod retyped_keys;
 mod samples;
+#[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
+mod scripted;
+mod steps;
 mod storm;
 mod streams;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]

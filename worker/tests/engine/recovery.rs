@@ -94,6 +94,71 @@ async fn deaths_before_a_batch_that_was_committed_are_not_counted_against_the_jo
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_given_back_after_other_batches_begins_anew() {
+    let world = World::with_worker().await;
+    world.items(1, 20_000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let run = world.run(pipeline).await;
+    eventually("some batches", || async { (world.find(run).await.batches > 3).then_some(()) }).await;
+    world.sql("update apalis.jobs set attempts = max_attempts - 1 where status = 'Running'").await;
+    let ended = format!(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where datname = current_database() and application_name = 'vitrina-worker {run}'"
+    );
+    eventually("a session that ends", || async { (world.number(&ended).await > 0).then_some(()) }).await;
+    let anew =
+        "select count(*) from apalis.jobs where attempts = 0 and convert_from(job, 'UTF8')::jsonb ->> 'batch' <> '0'
+                and convert_from(job, 'UTF8')::jsonb ->> 'queued_us' is null";
+    eventually("neither deaths nor a wait of other batches", || async { (world.number(anew).await > 0).then_some(()) })
+        .await;
+    world.succeeded(run).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_killed_its_last_worker_is_given_to_no_other() {
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let run = world.run(pipeline).await;
+    // Counts the transactions that leave such a job to be taken.
+    world
+        .sql(
+            "create sequence content.left_over;
+             create function content.look() returns trigger language plpgsql security definer as
+             $$ begin
+                 if (select j.status = 'Pending' and j.attempts >= j.max_attempts from apalis.jobs j where j.id = new.id) then
+                     perform nextval('content.left_over');
+                 end if;
+                 return null;
+             end $$;
+             create constraint trigger looked after update on apalis.jobs deferrable initially deferred
+                 for each row execute function content.look();
+             insert into apalis.workers (id, worker_type, storage_name, started_at, last_seen)
+             values ('gone', 'vitrina:batches', 'test', now(), now() - interval '1 minute');
+             update apalis.jobs set status = 'Running', lock_by = 'gone', lock_at = now(), attempts = max_attempts - 1",
+        )
+        .await;
+    world.start_worker(&[]);
+    let run = world.ended(run).await;
+    assert_eq!(run.error.as_deref(), Some("every worker that took this batch died"));
+    assert_eq!(world.number("select count(*) from content.left_over where is_called").await, 0);
+    assert_eq!(world.number("select count(*) from apalis.jobs where status = 'Killed'").await, 1);
+}
+
+/// The job says another batch than its range, and nothing of the run can be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_cannot_be_read_fails_though_it_went_on_before() {
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let run = world.run(pipeline).await;
+    world.sql("update etl.etl_run_ranges set next_batch = 3; update etl.etl_runs set inputs = '{}'").await;
+    world.start_worker(&[]);
+    assert_eq!(world.ended(run).await.status, RunStatus::Failed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_job_was_lost_gets_another() {
     let mut world = World::new().await;
     world.items(1, 100).await;

@@ -116,6 +116,45 @@ async fn max_removed_is_a_number_or_a_share_and_can_be_overridden_once() {
     assert_eq!(world.number(total).await, 30);
 }
 
+/// A sequence counts what was rolled back too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_is_refused_was_tried_once() {
+    let world = World::with_worker().await;
+    world.items(1, 1000).await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 300)).await;
+    world.succeeds(pipeline).await;
+    world
+        .sql(
+            "truncate content.item; create sequence content.removals;
+             create function content.count_removal() returns trigger language plpgsql security definer as
+             $$ begin perform nextval('content.removals'); return null; end $$;
+             create trigger counted after delete on analytics.item for each statement execute function content.count_removal()",
+        )
+        .await;
+    let run = world.fails(pipeline).await;
+    assert_refused(&run, "1000 of the 1000 rows of `analytics.item` would be removed", "items");
+    assert_eq!(world.number("select last_value from content.removals where is_called").await, 1);
+}
+
+/// As many rows of the mart as of the query, and not the same ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn stale_rows_go_though_a_trigger_left_out_as_many() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world
+        .sql(
+            "create function content.leave_out() returns trigger language plpgsql as
+             $$ begin if new.id = 5 then return null; end if; return new; end $$;
+             create trigger leave_out before insert on analytics.item for each row execute function content.leave_out();
+             insert into analytics.item values (99, 'stale', now())",
+        )
+        .await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 7)).await;
+    let run = world.succeeds(pipeline).await;
+    assert_eq!((run.rows_read, run.rows_written, run.rows_removed), (20, 19, 1));
+    assert_eq!(world.number("select max(id) from analytics.item").await, 20);
+}
+
 /// What was allowed was that run, not another one with its inputs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_repeated_may_remove_no_more_than_any_other() {

@@ -5,7 +5,7 @@
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use vitrina_shared::{
-    domain::{PipelineDraft, Task, TaskKind},
+    domain::{PipelineDraft, Task, TaskKind, transform::Registry},
     guard::{Describing, SourceSchemas},
     validation,
 };
@@ -196,7 +196,7 @@ impl Sample {
 pub async fn refusal(world: &World, draft: &PipelineDraft) -> Option<String> {
     let describing = Describing::new(world.db.pool().clone());
     let schemas = SourceSchemas::new(["content", "ugc"]);
-    let review = validation::review(world.db.pool(), &describing, draft, &schemas).await.unwrap();
+    let review = validation::review(world.db.pool(), &describing, draft, &schemas, &Registry::default()).await.unwrap();
     let messages: Vec<_> = review.problems.iter().map(|problem| problem.message.as_str()).collect();
     (!messages.is_empty()).then(|| messages.join("; "))
 }

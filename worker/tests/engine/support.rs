@@ -18,7 +18,7 @@ use vitrina_shared::{
     store::{self, pipelines, runs},
     testing::TestDatabase,
 };
-use vitrina_worker::Worker;
+use vitrina_worker::{Worker, step::StepRegistry};
 
 pub const TESTER: Cause<'static> = Cause { actor: "tester", correlation_id: "test" };
 /// Nothing takes longer, unless it is broken. The machine may be busy.
@@ -51,6 +51,8 @@ pub const ITEMS: &str = "select id, name, modified from content.item";
 /// A database with source tables, and the workers that a test started.
 pub struct World {
     workers: Vec<RunningWorker>,
+    /// What workers have that are started from now on.
+    pub steps: StepRegistry,
     /// Dropped after the workers were told to stop.
     pub db: TestDatabase,
 }
@@ -88,7 +90,7 @@ impl World {
 
     async fn of(db: TestDatabase) -> Self {
         sqlx::raw_sql(TABLES).execute(db.admin()).await.unwrap();
-        Self { workers: Vec::new(), db }
+        Self { workers: Vec::new(), steps: StepRegistry::default(), db }
     }
 
     /// The same with one worker.
@@ -106,13 +108,19 @@ impl World {
 
     /// A worker that the caller keeps.
     pub fn worker(&self, settings: &[(&str, &str)]) -> RunningWorker {
+        self.worker_with(settings, |worker| worker)
+    }
+
+    /// The same, with something added to it.
+    pub fn worker_with(&self, settings: &[(&str, &str)], add: impl FnOnce(Worker) -> Worker) -> RunningWorker {
         let url = self.db.url();
         let base =
             [("DATABASE_URL", url.as_str()), ("VITRINA_POLL_SECONDS", "60"), ("VITRINA_HEARTBEAT_SECONDS", "0.5")];
         let (config, database, source): (WorkerConfig, DatabaseConfig, SourceConfig) =
             Env::from_pairs(base.iter().chain(settings).copied()).read().unwrap();
         let stop = CancellationToken::new();
-        let worker = Worker::new(config, &database, &source, stop.clone());
+        let worker = Worker::new(config, &database, &source, stop.clone()).with_steps(self.steps.clone());
+        let worker = add(worker);
         RunningWorker { stop, task: tokio::spawn(worker.run()) }
     }
 

@@ -116,6 +116,51 @@ async fn a_terminated_worker_ends_soon_and_its_run_goes_on_elsewhere() {
     assert_eq!(world.show(pipeline).await.status, Status::Idle);
 }
 
+/// The same with batches that take longer than it takes to find a connection again.
+async fn slower_world() -> (World, PipelineId) {
+    let world = World::new().await;
+    world.items(1, 300).await;
+    let query = "select i.id, i.name, i.modified from content.item i
+                 where (select count(*) from generate_series(1, 150000) g where g <> i.id) > 0";
+    let pipeline = world.pipeline(&draft("slower", Mode::Incremental, query, "analytics.item", 20)).await;
+    (world, pipeline)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_lost_its_session_goes_on_in_one_task_of_its_worker() {
+    let (world, pipeline) = slower_world().await;
+    let worker = WorkerProcess::start(&world.db.url());
+    let run = world.run(pipeline).await;
+    progresses(&world, run, 2).await;
+    let ended = format!(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where state = 'active' and application_name = 'vitrina-worker {run}'"
+    );
+    eventually("a session that ends", || async { (world.number(&ended).await > 0).then_some(()) }).await;
+    assert_exactly_once(&world, run, 300).await;
+    assert_eq!(world.find(run).await.attempts, 0);
+    assert_eq!(worker.counter("vitrina_fenced_batches_total").await, Some(0.0), "two tasks had the job");
+    let orphaned = worker.counter(r#"vitrina_cancelled_statements_total{reason="orphaned"}"#).await;
+    assert_eq!(orphaned, Some(0.0), "one task ended the session of the other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminated_worker_begins_no_further_batch() {
+    let (world, pipeline) = slower_world().await;
+    let mut first = WorkerProcess::start(&world.db.url());
+    let run = world.run(pipeline).await;
+    progresses(&world, run, 2).await;
+    let before = world.find(run).await.batches;
+    first.signal(Signal::TERM);
+    assert!(first.ended(Duration::from_secs(30)).await.success());
+    let after = world.find(run).await;
+    assert!(!after.status.is_final() && after.batches <= before + 1, "{before} batches, then {}", after.batches);
+    let held = "select count(*) from apalis.jobs where status in ('Queued', 'Running')";
+    assert_eq!(world.number(held).await, 0, "the job was not given back");
+    let _second = WorkerProcess::start(&world.db.url());
+    assert_exactly_once(&world, run, 300).await;
+}
+
 /// A world with a run whose batch never ends while the gate is shut.
 pub async fn endless_world() -> (World, PipelineId) {
     let world = World::new().await;

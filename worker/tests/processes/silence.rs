@@ -135,6 +135,37 @@ async fn a_batch_waits_for_the_statement_of_a_lost_worker_without_counting_attem
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_job_was_given_away_leaves_the_sessions_of_its_run_alone() {
+    let world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
+    let run = world.run(pipeline).await;
+    // The worker that has the job now executes a batch.
+    let executing = format!(
+        "begin; select set_config('application_name', 'vitrina-worker {run}', true);
+         update etl.etl_run_ranges set next_batch = next_batch; select pg_sleep(60)"
+    );
+    let pool = world.db.pool().clone();
+    let successor =
+        tokio::spawn(async move { sqlx::raw_sql(sqlx::AssertSqlSafe(executing)).execute(&pool).await.map(|_| ()) });
+    eventually("a batch of the successor", || async { (active(&world, run).await > 0).then_some(()) }).await;
+    let worker = WorkerProcess::start(&world.db.url());
+    let waits = "select count(*) from pg_stat_activity
+                 where wait_event_type = 'Lock' and application_name = 'vitrina-worker' and datname = current_database()";
+    eventually("a batch that waits", || async { (world.number(waits).await > 0).then_some(()) }).await;
+    world.sql("update apalis.jobs set status = 'Done', done_at = now()").await;
+    eventually("the end of its wait", || async {
+        worker.counter("vitrina_jobs_in_flight").await.filter(|jobs| *jobs == 0.0)
+    })
+    .await;
+    assert_eq!(active(&world, run).await, 1, "the statement of the successor was ended");
+    successor.abort();
+    world.sql("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()").await;
+    assert_exactly_once(&world, run, 100).await;
+    assert_eq!(world.find(run).await.attempts, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_killed_workers_job_is_rescued_although_the_clock_was_set_back() {
     let (world, pipeline) = endless_world().await;
     let mut killed = WorkerProcess::start(&world.db.url());

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Document, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind = TransformKind {
@@ -39,7 +39,7 @@ fn schema() -> Value {
     })
 }
 
-fn configure(given: &Map<String, Value>) -> Configured {
+fn configure(given: &Map<String, Value>) -> Result<Configured, String> {
     let mask: Mask = options(given)?;
     if mask.columns.is_empty() {
         return Err("columns: name at least one column".to_owned());
@@ -47,7 +47,7 @@ fn configure(given: &Map<String, Value>) -> Configured {
     if let Some(problem) = names_problem(mask.columns.iter()) {
         return Err(problem);
     }
-    Ok(Box::new(mask))
+    Ok(Configured::Row(Box::new(mask)))
 }
 
 impl Transform for Mask {
@@ -65,6 +65,12 @@ impl Transform for Mask {
         self.columns.iter().map(String::as_str).collect()
     }
 
+    fn is_pure(&self) -> bool {
+        true
+    }
+}
+
+impl RowTransform for Mask {
     fn apply(&self, row: &mut Document) -> Result<(), String> {
         for name in &self.columns {
             if let Some(text) = row.text(name)? {

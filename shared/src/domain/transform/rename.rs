@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Document, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Document, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind =
@@ -35,7 +35,7 @@ fn schema() -> Value {
     })
 }
 
-fn configure(given: &Map<String, Value>) -> Configured {
+fn configure(given: &Map<String, Value>) -> Result<Configured, String> {
     let rename: Rename = options(given)?;
     let to: BTreeSet<_> = rename.columns.values().collect();
     if rename.columns.is_empty() {
@@ -50,7 +50,7 @@ fn configure(given: &Map<String, Value>) -> Configured {
     if let Some(both) = to.into_iter().find(|name| rename.columns.contains_key(*name)) {
         return Err(format!("columns: `{both}` is both an old and a new name: use two steps"));
     }
-    Ok(Box::new(rename))
+    Ok(Configured::Row(Box::new(rename)))
 }
 
 impl Transform for Rename {
@@ -68,6 +68,12 @@ impl Transform for Rename {
         self.columns.iter().flat_map(|(from, to)| [from.as_str(), to.as_str()]).collect()
     }
 
+    fn is_pure(&self) -> bool {
+        true
+    }
+}
+
+impl RowTransform for Rename {
     fn apply(&self, row: &mut Document) -> Result<(), String> {
         for (from, to) in &self.columns {
             row.rename(from, to);

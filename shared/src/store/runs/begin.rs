@@ -44,6 +44,8 @@ pub struct OpenRun {
     pub is_retyped: bool,
     /// The row that says that the pipeline must read again because the clock went back.
     pub owed_step: Option<String>,
+    /// The fingerprint of the relations that were asked for.
+    pub catalog: Option<String>,
 }
 
 /// A column that a run walks by, as it was when its keys were read.
@@ -67,8 +69,13 @@ impl OpenRun {
     }
 }
 
-/// Reads a run unless it has ended, and where one of its ranges stands.
-pub async fn open(connection: &mut PgConnection, id: RunId, range_no: i32) -> sqlx::Result<Option<OpenRun>> {
+/// Reads a run unless it has ended, where one of its ranges stands, and whether these relations are as they were.
+pub async fn open(
+    connection: &mut PgConnection,
+    id: RunId,
+    range_no: i32,
+    relations: Option<&[String]>,
+) -> sqlx::Result<Option<OpenRun>> {
     let run = sqlx::query!(
         r#"
         select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
@@ -80,13 +87,15 @@ pub async fn open(connection: &mut PgConnection, id: RunId, range_no: i32) -> sq
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
                etl.note_walk(g.walks_by) is distinct from g.walks_by as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
-                where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step
+                where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step,
+               etl.catalog_of($3) as catalog
         from etl.etl_runs r
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
         where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
         range_no,
+        relations,
     )
     .fetch_optional(connection)
     .await?;
@@ -107,6 +116,7 @@ pub async fn open(connection: &mut PgConnection, id: RunId, range_no: i32) -> sq
         walks_by: run.walks_by.map(|json| json.0),
         is_retyped: run.is_retyped,
         owed_step: run.owed_step,
+        catalog: run.catalog,
     }))
 }
 

@@ -1,22 +1,12 @@
-//! The SQL of a replay: the rows as they are now, and the upsert of one of them.
+//! The SQL of a replay: the rows as they are now.
 
-use vitrina_shared::{
-    domain::TargetName,
-    sql::{self, literal, quote},
-};
+use vitrina_shared::sql::{literal, quote};
 
-use crate::{
-    batch::{RowForm, arrived, read_back},
-    report::subject::Subject,
-};
+use crate::sink::Subject;
 
 /// Returns the letter, the key and the JSON text of each row that is there, for the letters of `($5)[3]`:
 /// pairs of an id and a key. Of a row with more than `most` bytes there is only its size. Of several versions the newest is the one that a run would write.
 pub fn read_current(subject: &Subject, most: u32) -> String {
-    let form = match subject.target {
-        TargetName::Mart(_) => RowForm::ReadBack,
-        TargetName::Index(_) => RowForm::Document,
-    };
     let wanted: Vec<_> = subject
         .key
         .iter()
@@ -44,26 +34,10 @@ pub fn read_current(subject: &Subject, most: u32) -> String {
              )), '[]')::text]
              from current",
         wanted = wanted.join(", "),
-        doc = form.row("source", &subject.reader.columns),
+        doc = subject.form.row("source", &subject.reader.columns),
         query = subject.query(),
         same = same.join(" and "),
         newest = subject.newest_first(),
         key = subject.key_texts(),
-    )
-}
-
-/// Writes the row of `($5)[3]`, unless the mart has it already.
-pub fn upsert(subject: &Subject, table: &str) -> String {
-    let own = |name: &str| subject.columns.iter().find(|own| own.name == name);
-    let pairs: Vec<_> =
-        subject.reader.arriving.iter().filter_map(|column| Some((column, own(&column.name)?))).collect();
-    let columns: Vec<_> = pairs.iter().map(|(column, _)| *column).collect();
-    let names = columns.iter().map(|column| column.name.as_str());
-    let changing = pairs.iter().map(|(_, own)| *own).filter(|own| own.can_change(&subject.key));
-    let changing: Vec<_> = changing.map(|own| (own.name.as_str(), own.identity)).collect();
-    let rows = format!("select {} from {}", arrived(&columns), read_back(&columns, "($5)[3]::json"));
-    format!(
-        "with written as ({upsert}) select 0::bigint, count(*), null::text[], false from written",
-        upsert = sql::upsert(table, names, &subject.key, &changing, &rows),
     )
 }

@@ -1,0 +1,219 @@
+//! What a run reads and writes: planned once from the run's inputs, checked like a new pipeline.
+
+use std::sync::Arc;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+use vitrina_shared::{
+    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
+    sql::quote,
+    store::{
+        catalog::{self, Catalog},
+        installation,
+    },
+    validation::{self, FoundTarget, Place, Reader},
+};
+
+use crate::{
+    error::BatchError,
+    pushdown,
+    sink::{Opening, PostgresSink, RunOpening, Sink, Sinks},
+    source::{Bound, KeyColumn, Reading, Source, Walk, WalkColumn, home::PageSql},
+    step::{Sequence, StepRegistry},
+};
+
+/// What a run reads and writes.
+#[derive(Debug)]
+pub struct Plan {
+    /// The pipeline's name, for metrics and logs.
+    pub pipeline: String,
+    /// What it was made from. It is of use only while that is the same.
+    pub catalog: Arc<Catalog>,
+    /// How it reads its source.
+    pub reading: Arc<dyn Reading>,
+    /// How its rows get to the target.
+    pub route: Route,
+    /// Where its rows go.
+    pub sink: Arc<dyn Sink>,
+    /// Selects the keys of all rows that the query returns, where it is the home database that does.
+    pub keys: String,
+    /// What is written, for messages.
+    pub target: String,
+}
+
+/// How rows get to the target.
+#[derive(Debug)]
+pub enum Route {
+    /// A page is one statement, and no row leaves the server.
+    Pushdown {
+        /// The statement.
+        page: String,
+        /// Where refused rows are put aside: how a page is written of which the server refused one.
+        careful: Option<Stream>,
+    },
+    /// Rows pass through the worker.
+    Stream(Stream),
+}
+
+/// How a run's rows are streamed.
+#[derive(Debug)]
+pub struct Stream {
+    /// What reads a page.
+    pub reading: Arc<dyn Reading>,
+    /// What changes its rows.
+    pub steps: Sequence,
+    /// The key columns of the target.
+    pub key: Vec<String>,
+    /// How many rows of the run may be put aside; none where the first one ends it.
+    pub rejects_allowed: Option<u32>,
+}
+
+/// What was found out about a run's inputs, its source and its target.
+#[derive(Debug)]
+pub struct Reviewed {
+    /// The catalog of source and target as they were.
+    pub catalog: Arc<Catalog>,
+    source: Arc<dyn Source>,
+    reader: Arc<Reader>,
+    target: FoundTarget,
+    /// Which installation this is; looked up for targets outside of its database.
+    installation: Uuid,
+}
+
+impl Reviewed {
+    /// Checks the inputs against the source and the target as they are now.
+    pub async fn find(
+        connection: &mut PgConnection,
+        source: &Arc<dyn Source>,
+        inputs: &PipelineDraft,
+        transforms: &Registry,
+    ) -> Result<Self, BatchError> {
+        let described = source.describe(inputs).await?;
+        let review = validation::judge(connection, inputs, described, transforms).await?;
+        let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
+            let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+            return Err(BatchError::Failed { class, message: list.join("; ") });
+        };
+        let Some(target) = review.target else {
+            let (name, _) = inputs.final_target();
+            return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
+        };
+        let installation = match target.place {
+            Place::Mart(..) => Uuid::nil(),
+            Place::External(..) => installation::id(connection).await?,
+        };
+        let mart = match &target.place {
+            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
+            Place::External(..) => None,
+        };
+        let relations = reader.relations.iter().cloned().chain(mart).collect();
+        let catalog = Arc::new(catalog::read(connection, relations).await?);
+        Ok(Self { catalog, source: source.clone(), reader: Arc::new(reader), target, installation })
+    }
+}
+
+impl Plan {
+    /// How it walks over its source.
+    pub fn walk(&self) -> &Walk {
+        self.reading.walk()
+    }
+
+    /// The statement of a page that is written without passing through the worker.
+    pub fn page(&self) -> &str {
+        match &self.route {
+            Route::Pushdown { page, .. } => page,
+            Route::Stream(_) => "",
+        }
+    }
+
+    /// Plans a run, by the strategy that it was begun with if it was.
+    pub fn for_run(
+        (run, mode, begun): (RunId, Mode, Option<FullStrategy>),
+        inputs: &PipelineDraft,
+        reviewed: &Reviewed,
+        sinks: &Sinks,
+        max_row_bytes: u32,
+        steps: &StepRegistry,
+    ) -> Result<Self, BatchError> {
+        let Reviewed { catalog, source, reader, target, installation } = reviewed;
+        let key = &target.entry.key;
+        let steps = steps.sequence(&inputs.tasks, key)?;
+        // The query returns the keys of rows that a step drops, and no statement reads those of another source.
+        let can_sweep = source.is_home() && steps.dropping().is_none();
+        let run = Some(RunOpening { id: run, begun, can_sweep });
+        let sink = sinks.open(&Opening { target, reader, inputs, installation: *installation, mode, run })?;
+        let mart = sink.mart();
+        if mode == Mode::Full && !source.is_home() && mart.is_some_and(|mart| !mart.gathers()) {
+            return Err(must_gather(&**source));
+        }
+        let reading = source.open(walk(mode, inputs, reviewed, &*sink, max_row_bytes));
+        let stream = || Stream {
+            reading: reading.clone(),
+            steps: steps.clone(),
+            key: key.clone(),
+            rejects_allowed: inputs.options.rejects_allowed(),
+        };
+        let route = match mart.filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
+            Some(mart) => Route::Pushdown {
+                page: pushdown::statement(PageSql::of(reading.walk()), mart),
+                careful: inputs.options.rejects_allowed().map(|_| stream()),
+            },
+            None => Route::Stream(stream()),
+        };
+        Ok(Self {
+            pipeline: inputs.name.clone(),
+            catalog: catalog.clone(),
+            keys: PageSql::of(reading.walk()).keys(),
+            route,
+            target: inputs.final_target().0.to_owned(),
+            sink: sink.clone(),
+            reading,
+        })
+    }
+}
+
+fn must_gather(source: &dyn Source) -> BatchError {
+    BatchError::fatal(format!(
+        "a full run that reads from `{}` gathers its rows and swaps them: write the plain query without placeholders, and leave \
+         out full_strategy `merge` and on_row_error `dead_letter`",
+        source.kind()
+    ))
+}
+
+/// How a run walks over its source. A full run of an incremental pipeline walks by the target's key like any full run, unless its
+/// query pages by itself: then it walks as ever, from the beginning.
+fn walk(mode: Mode, inputs: &PipelineDraft, reviewed: &Reviewed, sink: &dyn Sink, max_row_bytes: u32) -> Walk {
+    let (reader, key, mart) = (&reviewed.reader, &reviewed.target.entry.key, sink.mart());
+    let find = |name: &String| WalkColumn::find(name, reader);
+    let versions: Vec<_> = match inputs.mode {
+        Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).filter_map(find).collect(),
+        Mode::Full => Vec::new(),
+    };
+    let settles_by = Bound::of(inputs.mode, &versions);
+    let by_key = mode == Mode::Full && !reader.pages_itself();
+    let (columns, bound) = match by_key {
+        true => (key.iter().filter_map(find).collect(), Bound::None),
+        false => (versions.clone(), settles_by),
+    };
+    let key_column = |name: &String| KeyColumn {
+        name: name.clone(),
+        cast: mart.map(|mart| mart.mart.key_cast(name)).unwrap_or_default(),
+    };
+    Walk {
+        reader: reader.clone(),
+        columns,
+        bound,
+        keys_once: versions.is_empty() && mart.is_some_and(PostgresSink::refuses_repeated_keys),
+        versions,
+        settles_by,
+        starts_over: mode == Mode::Full && inputs.mode == Mode::Incremental,
+        null_keys_first: inputs.options.null_keys == Some(NullKeys::First) && !reader.pages_itself(),
+        ties_again: bound == Bound::Writers && inputs.options.key_order.is_some(),
+        lookback_seconds: inputs.options.lookback_seconds.unwrap_or(0),
+        page_size: i64::from(inputs.batch_size),
+        key: key.iter().map(key_column).collect(),
+        form: sink.row_form(),
+        max_row_bytes,
+    }
+}

@@ -1,0 +1,184 @@
+//! Sinks outside of the home database: written before the batch's transaction, idempotent by ids and versions.
+//!
+//! Such a sink keeps each row as a JSON document under an id that is made of the target's key. What it must do is an
+//! [`ExternalSink`]; comparing it with its source (`comparison`) and replaying rows into it (`replay`) is the same for all.
+
+mod comparison;
+mod emptied;
+mod replay;
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use sqlx::PgConnection;
+use tokio::sync::oneshot;
+use vitrina_shared::{
+    domain::{ErrorClass, RunId, SourceColumn},
+    store::{runs::OpenRun, write_numbers},
+};
+
+use super::{
+    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, Sink, Subject, Writing,
+};
+use crate::{session::Session, source::RowForm};
+
+/// A sink outside of the home database.
+pub trait ExternalSink: fmt::Debug + Send + Sync {
+    /// Label for logs and metrics, for instance `elasticsearch`.
+    fn kind(&self) -> &'static str;
+
+    /// The target's name, as configuration has it.
+    fn target(&self) -> &str;
+
+    /// Makes sure that the run can write. One that goes on must find the target that it began with.
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
+
+    /// Begins a page of the run. Of two pages that have one id, the one with the higher number is the newer.
+    fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError>;
+
+    /// After the last page: what the run built takes over, if it has as many rows as were written. Harmless to repeat: the run's
+    /// end is written afterwards.
+    fn finish(&self, run: RunId, rows: u64) -> Answer<'_, Completed>;
+
+    /// Whether there is something that can be read. What was written before is visible then.
+    fn is_there(&self) -> Answer<'_, bool>;
+
+    /// How many documents there are.
+    fn count(&self) -> Answer<'_, u64>;
+
+    /// The least or the greatest value of a column, in JSON; none where the sink cannot tell.
+    fn extreme<'a>(&'a self, _column: &'a SourceColumn, _greatest: bool) -> Answer<'a, Option<String>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Begins to read everything; with `bodies`, or the ids alone.
+    fn contents(&self, bodies: bool) -> Answer<'_, Box<dyn Contents + '_>>;
+
+    /// The documents with these ids that are there, as they are now.
+    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>>;
+
+    /// Begins to write documents with this number to what is there, outside of any run; or to remove them.
+    fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter>;
+}
+
+/// What a page is begun with.
+#[derive(Debug)]
+pub struct PageStart {
+    pub number: i64,
+    /// How many rows it has at most.
+    pub size: i64,
+    /// How many of them may be put aside; none where the first one ends the batch.
+    pub rejects_allowed: Option<u64>,
+    /// Says that it is the page's turn. Nothing may be visible before: the page before it may have older rows of the same keys.
+    pub turn: oneshot::Receiver<()>,
+}
+
+/// What is done to documents outside of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mending {
+    /// They are written; so many may be refused.
+    Write(u64),
+    /// They are removed.
+    Remove,
+}
+
+/// A row of an external sink.
+#[derive(Debug)]
+pub struct Record {
+    /// What identifies it, of [`id_of_row`](crate::elasticsearch::id_of_row).
+    pub id: String,
+    /// The row as a JSON object; empty where it is removed.
+    pub doc: String,
+}
+
+/// A page on its way.
+pub trait PageWriter: Send {
+    /// Takes rows as they come, and sends them as far as there is room.
+    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()>;
+
+    /// Waits until all of them are durable, or rejected by name. `rejected` are the page's rows that were refused on their way
+    /// here, and come first in the result.
+    fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> Answer<'static, PageWritten>;
+}
+
+/// What became of a page.
+#[derive(Debug)]
+pub struct PageWritten {
+    /// Documents that changed something.
+    pub changes: u64,
+    /// Rows that were refused.
+    pub rejected: Vec<Rejected>,
+    /// Why some were not written although nothing is wrong with them.
+    pub overtaken: Option<Overtaken>,
+}
+
+/// The sink has documents with higher versions than the page gives them.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Overtaken {
+    /// The highest of those versions.
+    pub version: i64,
+    /// The least number that is above it.
+    pub number_above: i64,
+}
+
+impl Overtaken {
+    /// Says so, and sees to it that the next attempt's versions are higher than those. If this worker is late, the attempt is
+    /// another's already, and this one is forgotten. If not, no worker of this installation can have written them: the database
+    /// is an older copy of itself, or another program has set their versions. A version that is far too high fails the runs of
+    /// this target alone.
+    pub async fn explain(self, connection: &mut PgConnection, target: &str) -> Result<BatchError, BatchError> {
+        let version = self.version;
+        if !write_numbers::pass(connection, self.number_above).await? {
+            return Ok(BatchError::fatal(format!(
+                "a document of `{target}` has the version {version}, which somebody else has set and which is too high to go \
+                 beyond: run the pipeline with --full, which builds the index anew"
+            )));
+        }
+        let message = format!(
+            "documents of the index have higher versions than this attempt gives them (up to {version}): another worker was \
+             faster, or somebody else wrote them. The next attempt gives higher ones"
+        );
+        Ok(BatchError::Failed { class: ErrorClass::Transient, message })
+    }
+}
+
+/// Everything that a sink has, page by page.
+pub trait Contents: Send {
+    /// Gives the id and the JSON of every document of the next page to `each`. Whether there may be more.
+    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool>;
+}
+
+/// The [`Sink`] that an external sink is.
+#[derive(Debug)]
+pub struct External(pub Arc<dyn ExternalSink>);
+
+impl Sink for External {
+    fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+
+    fn row_form(&self) -> RowForm {
+        RowForm::Document
+    }
+
+    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
+        self.0.prepare(connection, run)
+    }
+
+    fn writing(&self) -> Writing<'_> {
+        Writing::Before(&self.0)
+    }
+
+    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
+        Box::pin(comparison::compare(&*self.0, of, session))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        subject: &'a Subject,
+        tx: &'a mut PgConnection,
+        rows: &'a [Row],
+        number: i64,
+    ) -> Answer<'a, Vec<Fate>> {
+        Box::pin(replay::write(&*self.0, subject, tx, rows, number))
+    }
+}

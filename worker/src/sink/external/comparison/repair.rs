@@ -1,0 +1,92 @@
+//! Writes and removes just the documents that differ.
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    domain::{
+        error_class::without_values,
+        report::{DifferenceKind, Repaired},
+    },
+    store::write_numbers,
+};
+
+use super::{Comparison, look::Looked};
+use crate::{
+    error::BatchError,
+    sink::{
+        Answer, Differing, RemovalLimit,
+        external::{Mending, Record, emptied},
+    },
+    step::Fate,
+};
+
+/// Rows that are looked at and written together.
+const TOGETHER: usize = 100;
+/// Documents that may be refused before the repair ends.
+const MOST_REFUSED: u64 = 1000;
+
+impl Differing for Comparison<'_> {
+    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
+        Box::pin(async move {
+            emptied::refuse(tx, self.sink).await?;
+            let repaired = self.write(tx, remove_extra, target_rows).await?;
+            // What was written can be found from now on.
+            self.sink.is_there().await?;
+            Ok(repaired)
+        })
+    }
+}
+
+impl Comparison<'_> {
+    /// Of the `documents` of the sink no more are removed than may be, though rows have gone since they were compared.
+    async fn write(&self, tx: &mut PgConnection, remove_extra: bool, documents: u64) -> Result<Repaired, BatchError> {
+        let limit = RemovalLimit::of(self.of.subject.draft());
+        // Taken before the rows are read: whatever was read before them is older.
+        let number = write_numbers::take(tx).await?;
+        let mut writer = self.sink.mend(number, Mending::Write(MOST_REFUSED));
+        let mut remover = self.sink.mend(number, Mending::Remove);
+        let scope = self.of.scope(tx).await?;
+        let mut extra = 0;
+        {
+            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, i64::MAX).try_chunks(TOGETHER));
+            while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
+                let looked = self.examine(chunk).await?.into_iter();
+                let (gone, changed): (Vec<_>, Vec<_>) = looked.partition(|row| row.kind == DifferenceKind::Extra);
+                if remove_extra {
+                    extra += gone.len() as u64;
+                    limit.refuse(extra, documents)?;
+                    let gone = gone.into_iter().map(|row| Ok(Record { id: row.candidate.id, doc: String::new() }));
+                    remover.take(stream::iter(gone).boxed()).await?;
+                }
+                let changed = changed.into_iter().filter_map(|row| self.record(row)).map(Ok);
+                writer.take(stream::iter(changed).boxed()).await?;
+            }
+        }
+        let (written, removed) = (writer.finish(Vec::new()).await?, remover.finish(Vec::new()).await?);
+        if let Some(overtaken) = written.overtaken.max(removed.overtaken) {
+            return Err(overtaken.explain(tx, self.sink.target()).await?);
+        }
+        if let Some(first) = written.rejected.first() {
+            let (rows_rejected, error) = (written.rejected.len(), without_values(&first.error));
+            tracing::warn!(rows_rejected, %error, "some documents were refused and still differ");
+        }
+        Ok(Repaired { written: written.changes.cast_signed(), removed: removed.changes.cast_signed() })
+    }
+
+    /// The document to be written; none where a step refuses the row. It is the source's row of now, so it takes the
+    /// place of what is there.
+    fn record(&self, looked: Looked) -> Option<Record> {
+        match looked.fate {
+            Some(Fate::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
+            Some(Fate::Rejected { reason, .. }) => {
+                tracing::warn!(error = reason, "a step refuses a row, which still differs");
+            }
+            Some(Fate::Dropped) => {}
+            None => {
+                let max_row_bytes = self.of.max_row_bytes;
+                tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,214 @@
+//! Source and target as SQL that can be compared: the same keys, the same types, the same hash.
+//!
+//! Every name is quoted, every value is a parameter, and the query executes in `etl_page.read`.
+
+use vitrina_shared::{
+    domain::{ColumnType, Identity, Mode, SourceColumn, column_type::Extremes, report::Depth},
+    sql::{identified, quote},
+    store::tables::TargetColumn,
+};
+
+use crate::sink::{Scope, Subject, postgres::mart::Mart};
+
+/// What both sides are made of.
+pub struct Sides<'a> {
+    /// The pipeline.
+    pub subject: &'a Subject,
+    /// The mart.
+    pub mart: &'a Mart,
+    /// Whether values are compared, or keys alone.
+    pub depth: Depth,
+    /// Which rows of the source count.
+    pub scope: &'a Scope,
+}
+
+impl Sides<'_> {
+    /// The columns that are compared: the query's, as far as the target has them.
+    pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
+        let own = |name: &str| self.mart.columns.iter().find(|own| own.name == name);
+        let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
+        source.filter_map(|column| Some((column, own(&column.name)?))).collect()
+    }
+
+    /// Those of the key, in its order.
+    fn key(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
+        let compared = self.compared();
+        let of_key = |name: &String| compared.iter().find(|(column, _)| &column.name == name).copied();
+        self.subject.key.iter().filter_map(of_key).collect()
+    }
+
+    /// `k1, k2 …`, of the given relation.
+    pub fn key_names(&self, relation: &str) -> Vec<String> {
+        (1..=self.subject.key.len()).map(|place| format!("{relation}.k{place}")).collect()
+    }
+
+    /// The types of the key's columns.
+    pub fn key_types(&self) -> Vec<&str> {
+        self.key().into_iter().map(|(_, own)| own.type_name.as_str()).collect()
+    }
+
+    /// The condition of two relations having the same key.
+    pub fn same_key(&self, one: &str, other: &str) -> String {
+        let pairs = self.key_names(one).into_iter().zip(self.key_names(other));
+        pairs.map(|(one, other)| format!("{one} = {other}")).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The column whose least and greatest values are told: what grows with every change, or else the key.
+    pub fn control(&self) -> Option<(&SourceColumn, &TargetColumn)> {
+        let compared = self.compared();
+        let key = self.subject.draft().incremental_key.as_ref();
+        let grows = compared.iter().find(|(column, _)| Some(&column.name) == key).copied();
+        grows.or_else(|| self.key().into_iter().next())
+    }
+
+    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`.
+    pub fn source(&self, only: &str, more: &str) -> String {
+        let draft = self.subject.draft();
+        let names = self.key_names("rows").join(", ");
+        let rows = format!(
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more}{walk}
+             from ({rows}) as source",
+            keys = self.keys(Side::Source),
+            hash = self.hash(Side::Source),
+            settled = self.scope.settled(self.subject),
+            control = self.control_value(Side::Source),
+            walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
+            rows = self.subject.read(),
+        );
+        let rows = format!("select rows.* from ({rows}) as rows where {only}");
+        if draft.mode == Mode::Full || self.subject.pages_itself() {
+            return rows;
+        }
+        // A source may have several versions of a row: the newest is the one that is written.
+        let newest: Vec<_> = (0..self.walk().len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
+        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {}", newest.join(", "))
+    }
+
+    /// The same without looking for the newest version: enough where keys do not repeat, and a hint where they do.
+    pub fn source_versions(&self) -> String {
+        format!(
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({rows}) as source",
+            keys = self.keys(Side::Source),
+            hash = self.hash(Side::Source),
+            settled = self.scope.settled(self.subject),
+            control = self.control_value(Side::Source),
+            rows = self.subject.read(),
+        )
+    }
+
+    /// The target's rows with `k1 …`, their hash `h` and the control column `c`.
+    pub fn target(&self, only: &str) -> String {
+        format!(
+            "select rows.* from (
+                 select {keys}, {hash} as h, {control} as c from analytics.{table} as target
+             ) as rows where {only}",
+            keys = self.keys(Side::Target),
+            hash = self.hash(Side::Target),
+            control = self.control_value(Side::Target),
+            table = quote(&self.mart.table),
+        )
+    }
+
+    /// In which part of all keys a row is.
+    pub fn bucket(&self, relation: &str, buckets: u32) -> String {
+        format!("({} & {})", self.key_hash(&self.key_names(relation)), buckets - 1)
+    }
+
+    /// The hash of a key. That of a single column is asked of its type: a record costs as much again as its values.
+    fn key_hash(&self, values: &[String]) -> String {
+        let types = self.key_types();
+        if let ([value], [own]) = (values, types.as_slice())
+            && let Some(function) = ColumnType::of(own).hash_function()
+        {
+            return format!("coalesce({function}({value}, 0), 0)");
+        }
+        let hashed = |(value, own): (&String, &str)| {
+            if ColumnType::of(own).hashes_itself() { value.clone() } else { format!("({value})::text") }
+        };
+        let values: Vec<_> = values.iter().zip(types).map(hashed).collect();
+        format!("hash_record_extended(row({}), 0)", values.join(", "))
+    }
+
+    /// The target's key as `k1 …`.
+    pub fn target_keys(&self) -> String {
+        self.keys(Side::Target)
+    }
+
+    /// The values of the target's key, as they are compared.
+    pub fn target_key_values(&self) -> Vec<String> {
+        self.key_values(Side::Target)
+    }
+
+    fn keys(&self, side: Side) -> String {
+        let named = |(place, value): (usize, String)| format!("{value} as k{}", place + 1);
+        self.key_values(side).into_iter().enumerate().map(named).collect::<Vec<_>>().join(", ")
+    }
+
+    fn key_values(&self, side: Side) -> Vec<String> {
+        let value = |pair: (&SourceColumn, &TargetColumn)| {
+            let collate = if pair.1.own_type().is_of_texts() { " collate \"C\"" } else { "" };
+            format!("({}{collate})", side.value(pair))
+        };
+        self.key().into_iter().map(value).collect()
+    }
+
+    fn hash(&self, side: Side) -> String {
+        if self.depth != Depth::Rows {
+            return self.key_hash(&self.key_values(side));
+        }
+        let values: Vec<_> = self
+            .compared()
+            .into_iter()
+            .flat_map(|pair| {
+                let value = format!("({})", side.value(pair));
+                // As a run tells them apart.
+                let identity = pair.1.identity;
+                if identity != Identity::Image && pair.1.own_type().hashes_itself() {
+                    identified(&value, identity)
+                } else {
+                    vec![format!("{value}::text collate \"C\"")]
+                }
+            })
+            .collect();
+        format!("hash_record_extended(row({}), 0)", values.join(", "))
+    }
+
+    fn control_value(&self, side: Side) -> String {
+        let Some(pair) = self.control() else { return "null::text".to_owned() };
+        let value = side.value(pair);
+        match pair.1.own_type().extremes() {
+            Extremes::Own => value,
+            Extremes::AsArray => format!("array[{value}]"),
+            Extremes::AsText => format!("({value})::text collate \"C\""),
+        }
+    }
+
+    /// A value of the control column, or the least or greatest of them, as it is shown.
+    pub fn control_text(&self, value: &str) -> String {
+        let in_array = self.control().is_some_and(|(_, own)| own.own_type().extremes() == Extremes::AsArray);
+        if in_array { format!("({value})[1]::text") } else { format!("({value})::text") }
+    }
+
+    fn walk(&self) -> Vec<String> {
+        self.subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect()
+    }
+}
+
+/// Which side a value is of.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Source,
+    Target,
+}
+
+impl Side {
+    /// The value of a column, of the target's type.
+    fn value(self, (column, own): (&SourceColumn, &TargetColumn)) -> String {
+        let name = quote(&own.name);
+        match self {
+            Self::Target => format!("target.{name}"),
+            Self::Source if column.type_oid == own.type_oid && !own.type_name.contains('(') => format!("source.{name}"),
+            Self::Source => format!("source.{name}::{}", own.type_name),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The door to where rows come from.
+//!
+//! A [`Source`] describes what a pipeline's query returns and opens it for a run. The [`Reading`] that it opens says from where to
+//! where the run reads, reads its pages and estimates what is left. [`Sources`] decides which source a pipeline reads.
+//!
+//! `home` is the database of Vitrina itself. Where the target is there too, a page is one statement (`pushdown`) and is not read
+//! through this door; `bound` and the estimates always are.
+
+pub mod home;
+mod walk;
+
+use std::{fmt, sync::Arc};
+
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    domain::{Checkpoint, PipelineDraft, Position, RunId},
+    store::runs::{OpenRun, Start},
+    validation::Described,
+};
+
+pub use self::walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn};
+use crate::error::BatchError;
+pub use crate::in_hand::WorkHandle;
+
+/// Where pipelines read from.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// Label for logs and messages, for instance `home`.
+    fn kind(&self) -> &'static str;
+
+    /// Whether it is what this pipeline reads.
+    fn reads(&self, draft: &PipelineDraft) -> bool;
+
+    /// Whether its rows are in the database of Vitrina itself, so that a statement can read them and write a mart.
+    fn is_home(&self) -> bool {
+        false
+    }
+
+    /// Checks the pipeline's query, and says what it returns.
+    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>>;
+
+    /// Opens the described query for a run. Nothing is asked of the server yet.
+    fn open(&self, walk: Walk) -> Arc<dyn Reading>;
+}
+
+/// What a source answers.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
+
+/// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
+pub trait Reading: fmt::Debug + Send + Sync {
+    /// What was asked for.
+    fn walk(&self) -> &Walk;
+
+    /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
+    /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys; those
+    /// of the checkpoint's own key are read again.
+    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
+        Box::pin(async move {
+            let walk = self.walk();
+            if walk.settles_by == Bound::None {
+                return Ok(Start::default());
+            }
+            let upper = self.greatest_key(home, run.id).await?;
+            let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
+            let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
+            let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
+            Ok(Start { upper, after, leaves, ..Start::default() })
+        })
+    }
+
+    /// Reads a page in blocks, as of one moment: the rows after `page.after` and up to `page.upper` in the order of the walk,
+    /// and then [`Item::End`]. A walk with a bound and no `upper` has no rows. Rows that the walk cannot tell apart are in one
+    /// page. Of several rows of one key the newest comes; without versions a page fails if a key repeats and
+    /// [`Walk::keys_once`] is set. Dropping the stream ends the reading.
+    fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream;
+
+    /// The greatest key of the pipeline's incremental runs, as text; none where there is no row, or no key.
+    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>>;
+
+    /// About how many rows there are after `page.after`; none where the source cannot tell.
+    fn estimate<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<i64>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// The share of a page's cost that comes before its first row: what a page costs however few rows it has.
+    fn fixed_share<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<f64>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+/// Which page is read. Two that are equal are the same page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageQuery {
+    /// The row after which it begins.
+    pub after: Option<Position>,
+    /// The bound that it is read up to.
+    pub upper: Option<String>,
+}
+
+/// The blocks of a page.
+pub type PageStream = BoxStream<'static, Result<Vec<Item>, BatchError>>;
+
+/// A part of a page.
+#[derive(Debug)]
+pub enum Item {
+    /// A row.
+    Row {
+        /// The values of the target's key as text.
+        key: Vec<Option<String>>,
+        /// The row as a JSON object of the walk's [`RowForm`].
+        doc: String,
+        /// The bytes of a row that has more than [`Walk::max_row_bytes`]. Its `doc` has the key alone.
+        too_long: Option<i64>,
+    },
+    /// What is known after the last row.
+    End(PageEnd),
+}
+
+impl Item {
+    /// About what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let doc = match self {
+            Self::Row { doc, .. } => doc.len(),
+            Self::End(_) => 0,
+        };
+        size_of::<Self>() + doc
+    }
+}
+
+/// What is known of a page after its last row.
+#[derive(Debug, Clone)]
+pub struct PageEnd {
+    /// Rows that the query returned.
+    pub rows_read: i64,
+    /// The values of the walk's columns in the last of them; none without rows.
+    pub last: Option<Position>,
+    /// Whether there may be more; none if the page did not get further.
+    pub more: Option<bool>,
+}
+
+/// Why a row is refused that is longer than `most` bytes.
+pub fn too_long(bytes: i64, most: u32) -> String {
+    format!("the row has {bytes} bytes as JSON, and VITRINA_MAX_ROW_BYTES lets {most} pass through a worker")
+}
+
+/// The sources of a worker, in the order in which they are asked.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    others: Vec<Arc<dyn Source>>,
+    home: Arc<dyn Source>,
+}
+
+impl Sources {
+    /// The home database, and others before it.
+    pub fn new(others: Vec<Arc<dyn Source>>, home: Arc<dyn Source>) -> Self {
+        Self { others, home }
+    }
+
+    /// The source of a pipeline: the first that reads it, or else the home database.
+    pub fn of(&self, draft: &PipelineDraft) -> &Arc<dyn Source> {
+        self.others.iter().find(|source| source.reads(draft)).unwrap_or(&self.home)
+    }
+}

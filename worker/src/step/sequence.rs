@@ -1,0 +1,144 @@
+//! The steps of a plan, one after the other, each held to the rules of [`Step`].
+
+use std::sync::Arc;
+
+use tokio::time::timeout_at;
+use vitrina_shared::domain::{ErrorClass, transform::Document};
+
+use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError};
+
+/// The steps of a plan; none where rows go as the query returns them.
+#[derive(Debug, Clone)]
+pub struct Sequence(Arc<[PlannedStep]>);
+
+/// A step and what it has declared.
+#[derive(Debug)]
+pub(super) struct PlannedStep {
+    pub name: String,
+    pub step: Box<dyn Step>,
+    pub touches: Vec<String>,
+    pub is_pure: bool,
+    pub drops_rows: bool,
+    /// The columns whose values must come out as they went in.
+    pub key: Vec<String>,
+}
+
+/// What became of a row after all steps.
+#[derive(Debug, PartialEq)]
+pub enum Fate {
+    /// It goes on, as this JSON object.
+    Passed(String),
+    /// A step refused it.
+    Rejected {
+        /// As the query returned it.
+        doc: String,
+        reason: String,
+    },
+    /// A step left it out.
+    Dropped,
+}
+
+impl Sequence {
+    pub(super) fn new(steps: Vec<PlannedStep>) -> Self {
+        Self(steps.into())
+    }
+
+    /// The first step that is not pure.
+    pub fn impure(&self) -> Option<&str> {
+        self.0.iter().find(|step| !step.is_pure).map(|step| step.name.as_str())
+    }
+
+    /// The first step that may drop rows.
+    pub fn dropping(&self) -> Option<&str> {
+        self.0.iter().find(|step| step.drops_rows).map(|step| step.name.as_str())
+    }
+
+    /// Whether a step changes, adds or removes the column.
+    pub fn touches(&self, column: &str) -> bool {
+        self.0.iter().any(|step| step.touches.iter().any(|touched| touched == column))
+    }
+
+    /// Takes rows, each a JSON object, through all steps. What became of each is returned in their order.
+    pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<Vec<Fate>, StepError> {
+        if self.0.is_empty() {
+            return Ok(docs.into_iter().map(Fate::Passed).collect());
+        }
+        let Processed { rows: mut block, mut rejected } = parse(&docs);
+        for step in self.0.iter() {
+            if block.is_empty() {
+                break;
+            }
+            let processed = step.execute(context, block).await.map_err(|error| error.of_step(&step.name))?;
+            rejected.extend(processed.rejected);
+            block = processed.rows;
+        }
+        Ok(fates(docs, block, rejected))
+    }
+}
+
+fn parse(docs: &[String]) -> Processed {
+    let mut parsed = Processed { rows: Vec::with_capacity(docs.len()), rejected: Vec::new() };
+    for (place, doc) in docs.iter().enumerate() {
+        match Document::parse(doc) {
+            Ok(document) => parsed.rows.push(BlockRow { place, document }),
+            Err(error) => parsed.rejected.push(Rejection { row: place, reason: error.to_string() }),
+        }
+    }
+    parsed
+}
+
+fn fates(mut docs: Vec<String>, block: Block, rejected: Vec<Rejection>) -> Vec<Fate> {
+    let mut fates: Vec<Fate> = docs.iter().map(|_| Fate::Dropped).collect();
+    let mut reject = |place: usize, reason| Fate::Rejected { doc: std::mem::take(&mut docs[place]), reason };
+    for BlockRow { place, document } in block {
+        let text = document.to_text();
+        fates[place] = text.map_or_else(|error| reject(place, error.to_string()), Fate::Passed);
+    }
+    for Rejection { row, reason } in rejected {
+        fates[row] = reject(row, reason);
+    }
+    fates
+}
+
+impl PlannedStep {
+    async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError> {
+        let given: Vec<usize> = block.iter().map(|row| row.place).collect();
+        let keys: Vec<_> = block.iter().map(|row| self.key_of(row)).collect();
+        let Ok(processed) = timeout_at(context.deadline, self.step.execute(context, block)).await else {
+            return Err(StepError::new(ErrorClass::Transient, "took longer than a page may: lower batch_size"));
+        };
+        let processed = processed?;
+        self.broken_rule(&given, &keys, &processed)
+            .map_or(Ok(processed), |rule| Err(StepError::new(ErrorClass::Fatal, rule)))
+    }
+
+    /// The values that must not change, as JSON.
+    fn key_of(&self, row: &BlockRow) -> Vec<Option<String>> {
+        self.key.iter().map(|column| row.document.raw(column).map(str::to_owned)).collect()
+    }
+
+    fn broken_rule(&self, given: &[usize], keys: &[Vec<Option<String>>], processed: &Processed) -> Option<String> {
+        let Processed { rows, rejected } = processed;
+        if !rows.is_sorted_by(|one, next| one.place < next.place) {
+            return Some("returns rows in another order than it got them".to_owned());
+        }
+        let mut returned: Vec<usize> = rows.iter().map(|row| row.place).collect();
+        returned.extend(rejected.iter().map(|rejection| rejection.row));
+        returned.sort_unstable();
+        let only_dropped = || {
+            let are_given = returned.iter().all(|place| given.binary_search(place).is_ok());
+            self.drops_rows && are_given && returned.is_sorted_by(|one, next| one < next)
+        };
+        if returned != given && !only_dropped() {
+            let (given, rows, rejected) = (given.len(), rows.len(), rejected.len());
+            return Some(format!(
+                "got {given} rows, returned {rows} and rejected {rejected}: none may be lost, added or repeated"
+            ));
+        }
+        let kept = |row: &&BlockRow| {
+            let key = given.binary_search(&row.place).ok().and_then(|at| keys.get(at));
+            key.is_none_or(|key| *key == self.key_of(row))
+        };
+        (!rows.iter().all(|row| kept(&row))).then(|| "changes the target's key, which a step must leave".to_owned())
+    }
+}

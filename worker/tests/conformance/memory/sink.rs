@@ -1,0 +1,208 @@
+//! Keeps documents in the memory of the test: the least that a sink outside of the database is.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use futures_util::TryStreamExt;
+use sqlx::PgConnection;
+use tokio::sync::oneshot;
+use vitrina_shared::{
+    domain::{ErrorClass, Mode, RunId},
+    store::runs::OpenRun,
+};
+use vitrina_worker::sink::{
+    Answer, BatchError, Completed, External, ExternalSink, Items, Opening, Prepared, Rejected, Sink, SinkKind,
+    external::{Contents, Mending, Overtaken, PageStart, PageWriter, PageWritten, Record},
+};
+
+/// Documents by id, each with the number that it was written with.
+type Documents = BTreeMap<String, (i64, String)>;
+
+/// The server: what serves, what runs are building, and whether its connections are cut.
+#[derive(Debug, Default)]
+struct Server {
+    serving: Documents,
+    building: HashMap<RunId, Documents>,
+    is_cut: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Arc<Mutex<Server>>);
+
+/// The target of one pipeline.
+#[derive(Debug)]
+struct Target {
+    memory: Memory,
+    name: String,
+    /// The run that builds all of it anew.
+    builds: Option<RunId>,
+}
+
+struct Page {
+    memory: Memory,
+    builds: Option<RunId>,
+    number: i64,
+    allowed: u64,
+    removes: bool,
+    turn: Option<oneshot::Receiver<()>>,
+    taken: Vec<Record>,
+}
+
+impl Memory {
+    fn server(&self) -> MutexGuard<'_, Server> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn documents(&self) -> BTreeMap<String, String> {
+        self.server().serving.iter().map(|(id, (_, doc))| (id.clone(), doc.clone())).collect()
+    }
+
+    /// Exchanges a document behind the worker's back.
+    pub fn plant(&self, id: &str, exchange: impl FnOnce(String) -> Option<String>) {
+        let mut server = self.server();
+        let (number, doc) = server.serving.remove(id).unwrap_or_default();
+        if let Some(doc) = exchange(doc) {
+            server.serving.insert(id.to_owned(), (number, doc));
+        }
+    }
+
+    pub fn cut(&self, is_cut: bool) {
+        self.server().is_cut = is_cut;
+    }
+}
+
+impl SinkKind for Memory {
+    fn scheme(&self) -> &'static str {
+        "memory"
+    }
+
+    fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
+        let builds = opening.run.map(|run| run.id).filter(|_| opening.mode == Mode::Full);
+        let name = opening.target.entry.target.clone();
+        Ok(Arc::new(External(Arc::new(Target { memory: self.clone(), name, builds }))))
+    }
+}
+
+impl ExternalSink for Target {
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
+    fn target(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare<'a>(&'a self, _: &'a mut PgConnection, _: &'a OpenRun) -> Answer<'a, Prepared> {
+        Box::pin(async { Ok(Prepared { target_id: Some("memory".to_owned()), anew: false }) })
+    }
+
+    fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError> {
+        Ok(Box::new(Page {
+            memory: self.memory.clone(),
+            builds: self.builds,
+            number: page.number,
+            allowed: page.rejects_allowed.unwrap_or(0),
+            removes: false,
+            turn: Some(page.turn),
+            taken: Vec::new(),
+        }))
+    }
+
+    fn finish(&self, run: RunId, _: u64) -> Answer<'_, Completed> {
+        Box::pin(async move {
+            let mut server = self.memory.server();
+            let Some(built) = server.building.remove(&run) else { return Ok(Completed::default()) };
+            let removed = server.serving.len().saturating_sub(built.len()) as i64;
+            server.serving = built;
+            Ok(Completed { written: 0, removed, replaced: true })
+        })
+    }
+
+    fn is_there(&self) -> Answer<'_, bool> {
+        Box::pin(async { Ok(true) })
+    }
+
+    fn count(&self) -> Answer<'_, u64> {
+        Box::pin(async { Ok(self.memory.server().serving.len() as u64) })
+    }
+
+    fn contents(&self, _: bool) -> Answer<'_, Box<dyn Contents + '_>> {
+        Box::pin(async { Ok(Box::new(All(self.memory.documents())) as Box<dyn Contents>) })
+    }
+
+    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>> {
+        let wanted = |(id, _): &(String, String)| ids.contains(&id.as_str());
+        Box::pin(async move { Ok(self.memory.documents().into_iter().filter(wanted).collect()) })
+    }
+
+    fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter> {
+        let (removes, allowed) = match mending {
+            Mending::Write(allowed) => (false, allowed),
+            Mending::Remove => (true, 0),
+        };
+        let memory = self.memory.clone();
+        Box::new(Page { memory, builds: None, number, allowed, removes, turn: None, taken: Vec::new() })
+    }
+}
+
+/// Everything in one page.
+struct All(BTreeMap<String, String>);
+
+impl Contents for All {
+    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
+        Box::pin(async move {
+            self.0.iter().for_each(|(id, doc)| each(id, doc));
+            Ok(false)
+        })
+    }
+}
+
+impl PageWriter for Page {
+    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.taken.extend(records.try_collect::<Vec<_>>().await?);
+            Ok(())
+        })
+    }
+
+    fn finish(mut self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
+        Box::pin(async move {
+            if let Some(turn) = self.turn.take() {
+                turn.await.map_err(|_| transient("the page is not wanted any more"))?;
+            }
+            let mut server = self.memory.server();
+            if server.is_cut {
+                return Err(transient("the connection was cut"));
+            }
+            let documents = match self.builds {
+                Some(run) => server.building.entry(run).or_default(),
+                None => &mut server.serving,
+            };
+            let (mut changes, mut overtaken) = (0, None);
+            for Record { id, doc } in self.taken {
+                if doc.contains("infinity") {
+                    rejected.push(Rejected { id, doc, error: "no finite date".to_owned() });
+                    continue;
+                }
+                match documents.get(&id) {
+                    Some((number, _)) if *number > self.number => {
+                        overtaken = overtaken.max(Some(Overtaken { version: *number, number_above: *number + 1 }));
+                    }
+                    _ if self.removes => changes += u64::from(documents.remove(&id).is_some()),
+                    _ => changes += u64::from(documents.insert(id, (self.number, doc)).is_none_or(|_| true)),
+                }
+            }
+            if rejected.len() as u64 > self.allowed {
+                let message = format!("memory refuses `{}`", rejected[0].id);
+                return Err(BatchError::Failed { class: ErrorClass::Row, message });
+            }
+            Ok(PageWritten { changes, rejected, overtaken })
+        })
+    }
+}
+
+fn transient(message: &str) -> BatchError {
+    BatchError::Failed { class: ErrorClass::Transient, message: message.to_owned() }
+}

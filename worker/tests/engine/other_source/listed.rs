@@ -1,0 +1,160 @@
+//! A source whose rows are a list in memory.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use futures_util::{StreamExt, future::BoxFuture, stream};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    domain::{ErrorClass, PipelineDraft, Position, RunId},
+    guard::{Describing, SourceSchemas},
+    validation::{self, Described},
+};
+use vitrina_worker::{
+    BatchError,
+    source::{Answer, Bound, Item, PageEnd, PageQuery, PageStream, Reading, Source, Walk, WorkHandle},
+};
+
+/// What its rows look like, for the home server to describe.
+pub const COLUMNS: &str = "select 1::bigint as id, ''::text as name, 1::bigint as version";
+/// Rows in a block.
+const BLOCK: usize = 3;
+
+/// The rows by id: name and version.
+type Rows = BTreeMap<i64, (String, i64)>;
+
+/// The source of pipelines whose names begin with `listed`.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    describing: Describing,
+    rows: Arc<Mutex<Rows>>,
+    /// Pages that fail before one succeeds.
+    failures: Arc<Mutex<u32>>,
+}
+
+impl Listed {
+    pub fn new(describing: Describing) -> Self {
+        Self { describing, rows: Arc::default(), failures: Arc::default() }
+    }
+
+    pub fn put(&self, id: i64, name: &str, version: i64) {
+        self.rows.lock().unwrap().insert(id, (name.to_owned(), version));
+    }
+
+    pub fn remove(&self, id: i64) {
+        self.rows.lock().unwrap().remove(&id);
+    }
+
+    pub fn fail(&self, pages: u32) {
+        *self.failures.lock().unwrap() = pages;
+    }
+
+    /// All rows as a query of the home server.
+    pub fn as_query(&self) -> String {
+        let rows = self.rows.lock().unwrap();
+        let rows: Vec<_> = rows.iter().map(|(id, (name, version))| format!("({id}, '{name}', {version})")).collect();
+        format!("select * from (values {}) as listed (id, name, version)", rows.join(", "))
+    }
+}
+
+impl Source for Listed {
+    fn kind(&self) -> &'static str {
+        "listed"
+    }
+
+    fn reads(&self, draft: &PipelineDraft) -> bool {
+        draft.name.starts_with("listed")
+    }
+
+    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>> {
+        Box::pin(async move { validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await })
+    }
+
+    fn open(&self, walk: Walk) -> Arc<dyn Reading> {
+        Arc::new(ListedReading { source: self.clone(), walk })
+    }
+}
+
+#[derive(Debug)]
+struct ListedReading {
+    source: Listed,
+    walk: Walk,
+}
+
+impl Reading for ListedReading {
+    fn walk(&self) -> &Walk {
+        &self.walk
+    }
+
+    fn page(&self, _: WorkHandle, page: PageQuery) -> PageStream {
+        let mut failures = self.source.failures.lock().unwrap();
+        if *failures > 0 {
+            *failures -= 1;
+            let error = BatchError::Failed { class: ErrorClass::Transient, message: "the list is away".to_owned() };
+            return stream::iter([Err(error)]).boxed();
+        }
+        let items = self.items(&page);
+        let mut blocks: Vec<Vec<Item>> = Vec::new();
+        for item in items {
+            match blocks.last_mut().filter(|block| block.len() < BLOCK) {
+                Some(block) => block.push(item),
+                None => blocks.push(vec![item]),
+            }
+        }
+        stream::iter(blocks.into_iter().map(Ok)).boxed()
+    }
+
+    fn greatest_key<'a>(&'a self, _: &'a mut PgConnection, _: RunId) -> Answer<'a, Option<String>> {
+        let greatest = self.source.rows.lock().unwrap().values().map(|(_, version)| *version).max();
+        Box::pin(async move { Ok(greatest.map(|version| version.to_string())) })
+    }
+}
+
+impl ListedReading {
+    /// The rows of the page and its end.
+    fn items(&self, page: &PageQuery) -> Vec<Item> {
+        let rows = self.source.rows.lock().unwrap();
+        let mut found: Vec<_> = rows
+            .iter()
+            .map(|(id, (name, version))| (self.place(*id, *version), *id, name, *version))
+            .filter(|(place, ..)| is_after(place, page.after.as_ref()))
+            .filter(|(_, _, _, version)| self.is_below(*version, page.upper.as_deref()))
+            .collect();
+        found.sort();
+        found.truncate(self.walk.page_size as usize);
+        let rows_read = found.len() as i64;
+        let last =
+            found.last().map(|(place, ..)| Position(place.iter().map(|value| Some(value.to_string())).collect()));
+        let end = PageEnd { rows_read, last, more: Some(rows_read >= self.walk.page_size) };
+        let rows = found.into_iter().map(|(_, id, name, version)| Item::Row {
+            key: vec![Some(id.to_string())],
+            doc: format!(r#"{{"id":{id},"name":"{name}","version":{version}}}"#),
+            too_long: None,
+        });
+        rows.chain([Item::End(end)]).collect()
+    }
+
+    /// The values of the columns that the run walks by.
+    fn place(&self, id: i64, version: i64) -> Vec<i64> {
+        let value = |name: &str| if name == "id" { id } else { version };
+        self.walk.columns.iter().map(|column| value(&column.name)).collect()
+    }
+
+    fn is_below(&self, version: i64, upper: Option<&str>) -> bool {
+        self.walk.bound == Bound::None || upper.is_some_and(|upper| version <= upper.parse().unwrap())
+    }
+}
+
+/// Without an id a page begins with the key.
+fn is_after(place: &[i64], after: Option<&Position>) -> bool {
+    let Some(Position(after)) = after else { return true };
+    match after.iter().map(|value| value.as_deref().map(|value| value.parse().unwrap())).collect::<Vec<Option<i64>>>()[..]
+    {
+        [Some(key), None] => place[0] >= key,
+        [Some(key), Some(id)] => place > [key, id].as_slice(),
+        [Some(key)] => place > [key].as_slice(),
+        _ => panic!("no place of a walk: {after:?}"),
+    }
+}
