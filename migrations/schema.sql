@@ -262,6 +262,9 @@ declare
     range record;
     run record;
     page record;
+    front record;
+    -- The last row up to which the run has read everything, if this batch moves it.
+    reached text[];
     job_status text;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
@@ -309,7 +312,7 @@ begin
         rows_written = r.rows_written + page.rows_written,
         batches = r.batches + 1,
         checkpoint_to = case
-            when r.mode = 'incremental' and page.last[1] is not null
+            when r.mode = 'incremental' and page.last[1] is not null and batch_range = 0
             then jsonb_build_object('key', page.last[1], 'id', page.last[2])
             else r.checkpoint_to
         end
@@ -329,13 +332,36 @@ begin
         finished_at = case when not page.more then now() end
     where g.run_id = batch_run and g.range_no = batch_range;
 
+    -- The checkpoint is the last row that was read before the first gap. Ranges are numbered in the order of their keys, and one
+    -- that has read no row yet stands before the first id of a key. The run's row is locked, so no other batch of the run moves
+    -- anything between this look and the commit. The first range needs no look before its end: nothing is before it.
+    reached := page.last;
+    if batch_range > 0 or not page.more then
+        select g.range_no, g.after into front
+        from etl.etl_run_ranges g
+        where g.run_id = batch_run and g.after[2] is not null
+          and not exists (
+              select from etl.etl_run_ranges o
+              where o.run_id = batch_run and o.range_no < g.range_no and o.finished_at is null)
+        order by g.range_no desc
+        limit 1;
+        if front.range_no is distinct from batch_range then
+            reached := case when front.range_no > batch_range then front.after end;
+        end if;
+        if run.mode = 'incremental' and reached[1] is not null and front.range_no > 0 then
+            update etl.etl_runs r
+            set checkpoint_to = jsonb_build_object('key', reached[1], 'id', reached[2])
+            where r.id = batch_run;
+        end if;
+    end if;
+
     -- A page of NULL keys is before every key: there is no checkpoint yet. A checkpoint that was forgotten after the run was
     -- requested is not the run's any more: moving it would skip the rows that it was forgotten for.
-    if run.mode = 'incremental' and page.last[1] is not null then
+    if run.mode = 'incremental' and reached[1] is not null then
         -- A transaction publishes its start a moment after it took it, and may have been missed when the bound was taken.
         -- Nothing shows that there was none: its session may have gone since.
         insert into etl.etl_state as s (pipeline_id, checkpoint_key, checkpoint_id, run_id, batch, horizon, server, walks_by)
-        select p.id, page.last[1], page.last[2], batch_run, batch_number, range.horizon - interval '1 second', range.server,
+        select p.id, reached[1], reached[2], batch_run, batch_number, range.horizon - interval '1 second', range.server,
                range.walks_by
         from etl.etl_pipelines p
         where p.id = run.pipeline_id and p.checkpoint_epoch = run.checkpoint_epoch
@@ -506,7 +532,7 @@ begin
         new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), counts,
         new.finished_at, new.requested_at, new.started_at,
         -- A full run of an incremental pipeline has a bound too: the horizon when it began.
-        (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id))
+        (select g.upper from etl.etl_run_ranges g where g.run_id = new.id order by g.range_no desc limit 1))
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
         rows_read = t.rows_read + excluded.rows_read,

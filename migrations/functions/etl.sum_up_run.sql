@@ -21,7 +21,7 @@ begin
         new.rows_rejected, new.rows_removed, new.batches, new.attempts, coalesce(took, 0), counts,
         new.finished_at, new.requested_at, new.started_at,
         -- A full run of an incremental pipeline has a bound too: the horizon when it began.
-        (select min(g.upper) from etl.etl_run_ranges g where g.run_id = new.id))
+        (select g.upper from etl.etl_run_ranges g where g.run_id = new.id order by g.range_no desc limit 1))
     on conflict (pipeline_id, mode, sink, status) do update
     set runs = t.runs + 1,
         rows_read = t.rows_read + excluded.rows_read,

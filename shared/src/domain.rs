@@ -21,7 +21,7 @@ pub mod target;
 pub mod task_plan;
 pub mod transform;
 
-pub use checkpoint::{Checkpoint, Position};
+pub use checkpoint::{Checkpoint, Cut, Position};
 pub use column_type::{ColumnType, Equal, Identity};
 pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};

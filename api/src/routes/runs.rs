@@ -43,10 +43,10 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
     let (pipeline, db) = (input::pipeline(req), app.db());
     let requested = app.command(pipeline.clone(), async move {
         let wanted = WantedRun {
-            trigger: Trigger::Api,
             idempotency_key: key.as_deref(),
             full: full.unwrap_or(false),
             allow_removal: allow_removal.unwrap_or(false),
+            ..WantedRun::by(Trigger::Api)
         };
         Ok(lifecycle::request_run(&db, &pipeline, wanted, actor.cause()).await?)
     });

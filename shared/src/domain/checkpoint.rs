@@ -37,7 +37,7 @@ impl Checkpoint {
 
 /// How two keys compare that come from the clock. Of others is known only that they are the same: a number may be written in
 /// several ways.
-fn key_order(one: &str, other: &str) -> Option<Ordering> {
+pub fn key_order(one: &str, other: &str) -> Option<Ordering> {
     let days = |key: &str| key.parse::<NaiveDate>().ok();
     let times = key_time(one).zip(key_time(other)).map(|(one, other)| one.cmp(&other));
     let days = days(one).zip(days(other)).map(|(one, other)| one.cmp(&other));
@@ -68,6 +68,22 @@ impl Position {
     /// Right after the row of a checkpoint.
     pub fn after(checkpoint: &Checkpoint) -> Self {
         Self(vec![Some(checkpoint.key.clone()), checkpoint.id.clone()])
+    }
+}
+
+/// A place between two rows at which the walk of a run is cut into ranges.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// The bound of the range before it.
+    pub upper: String,
+    /// The key that the range after it begins with.
+    pub from: String,
+}
+
+impl Cut {
+    /// Before the first row with this key, where a bound is above all keys of its range: keys come from the clock.
+    pub fn before(key: &str) -> Self {
+        Self { upper: key.to_owned(), from: key.to_owned() }
     }
 }
 

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::{Cause, Ending, LifecycleError, apply, log_change, status_change};
 use crate::{
-    domain::{Checkpoint, Command, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger},
+    domain::{Checkpoint, Command, Cut, Mode, PipelineDraft, PipelineId, Position, Run, RunId, RunStatus, Trigger},
     jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, trace_context},
     store::{
         pipelines::Seen,
@@ -22,6 +22,8 @@ pub(super) struct Fresh<'a> {
     pub mode: Mode,
     /// Where it begins.
     pub from: Option<&'a Checkpoint>,
+    /// Where it is cut into ranges.
+    pub cuts: &'a [Cut],
     /// What asked for it.
     pub trigger: Trigger,
     /// The run that it repeats.
@@ -35,7 +37,7 @@ impl<'a> Fresh<'a> {
             Mode::Full => None,
             Mode::Incremental => seen.checkpoint.as_ref(),
         };
-        Self { inputs, mode, from, trigger, repeats: None }
+        Self { inputs, mode, from, cuts: &[], trigger, repeats: None }
     }
 }
 
@@ -64,7 +66,7 @@ pub(super) async fn new_run(
     reason: Option<&str>,
     cause: Cause<'_>,
 ) -> Result<Option<Run>, LifecycleError> {
-    let Fresh { inputs, mode, from, trigger, repeats } = fresh;
+    let Fresh { inputs, mode, from, cuts, trigger, repeats } = fresh;
     let (id, job_id, pipeline) = (RunId::generate(), jobs::new_id(), &seen.pipeline);
     let job = BatchJob {
         pipeline_id: pipeline.id,
@@ -80,7 +82,7 @@ pub(super) async fn new_run(
     };
     let payload = serde_json::to_value(&job).map_err(EnqueueError::from)?;
     let job = NewJob { id: &job_id, queue: BATCH_QUEUE, payload, max_attempts: MAX_RESCUES.into() };
-    let run = NewRun { trigger, mode, inputs, repeats, from, job };
+    let run = NewRun { trigger, mode, inputs, repeats, from, cuts, job };
     let change = StatusChange {
         run_id: Some(id),
         seen: seen.edition.as_ref(),

@@ -13,7 +13,7 @@ use crate::{
     jobs::{BatchJob, EnqueueError},
     store::{
         horizon,
-        pipelines::Seen,
+        pipelines::{self, Seen},
         queue, runs,
         status::{self, RunChange, StatusChange},
     },
@@ -106,7 +106,7 @@ pub async fn begin(
         Decision::Change(commands) => end(&mut tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await?,
         Decision::Stay => {
             if let Some(walks_by) = &start.walks_by {
-                runs::note_walk(&mut tx, run.id, walks_by).await?;
+                runs::note_walk(&mut tx, run.id, job.batch.range, walks_by).await?;
             }
             Step::GoesOn
         }
@@ -116,7 +116,8 @@ pub async fn begin(
     Ok(step)
 }
 
-/// Begins or resumes a run whose pipeline is RUN_REQUESTED. Whether it did.
+/// Begins or resumes a run whose pipeline is RUN_REQUESTED. The ranges after its first get their jobs when it begins. Whether it
+/// did.
 async fn claim(
     connection: &mut PgConnection,
     job: &HeldJob,
@@ -128,13 +129,18 @@ async fn claim(
         run_id: Some(run.id),
         ..status_change(run.pipeline_id, Status::RunRequested, Command::Claim, Some(reason), job.cause())?
     };
-    let claimed = if start.debts == runs::Debts::default() {
-        status::begin(connection, &change, start).await?
+    let range = run.started_at.map(|_| job.batch.range);
+    let claimed = if start.debts == runs::Debts::default() && start.ranges.is_none() {
+        status::begin(connection, &change, range, start).await?
     } else {
         let mut tx = connection.begin().await?;
-        let claimed = status::begin(&mut tx, &change, start).await?;
+        let claimed = status::begin(&mut tx, &change, range, start).await?;
         if claimed {
             settle_debts(&mut tx, run.pipeline_id, start).await?;
+            if let Some(ranges) = start.ranges {
+                runs::keep(&mut tx, run.id, ranges, start.upper.as_deref()).await?;
+                enqueue::ensure_jobs(&mut tx, run.pipeline_id, run.id).await?;
+            }
             tx.commit().await?;
         }
         claimed
@@ -197,6 +203,15 @@ pub async fn finish(
     Ok(sum)
 }
 
+/// Ends the job of a range that was walked to its end, if another job of the run is live: the last one ends the run. Whether it did.
+pub async fn leave(connection: &mut PgConnection, job: &HeldJob) -> Result<bool, LifecycleError> {
+    let mut tx = connection.begin().await?;
+    pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
+    let left = runs::leave(&mut tx, job.batch.run_id, job.batch.range, (&job.id, &job.worker)).await?;
+    tx.commit().await?;
+    Ok(left)
+}
+
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
 pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Result<Step, LifecycleError> {
     let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
@@ -216,7 +231,8 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Res
     }
 }
 
-/// Lets a run rest or end by the last of these commands, on a locked row; a claim before it leads there.
+/// Lets a run rest or end by the last of these commands, on a locked row; a claim before it leads there. While other ranges of it
+/// are walked, only the job ends that is to rest: the last of them confirms the pause.
 async fn end(
     tx: &mut PgConnection,
     job: &HeldJob,
@@ -233,11 +249,12 @@ async fn end(
     Ok(match apply(tx, &seen, *last, Some(reason), job.cause(), ending).await? {
         Some(Status::Paused) => Step::Paused,
         Some(_) => Step::Finished,
+        None if *last == Command::ConfirmPause && queue::finish(tx, &job.id, &job.worker).await? => Step::Paused,
         None => Step::Dropped,
     })
 }
 
-/// Finishes the job and gives the run another one.
+/// Finishes the job and gives its range another one.
 async fn hand_over(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
     if !queue::finish(tx, &job.id, &job.worker).await? {
         return Ok(Step::Dropped);
@@ -264,7 +281,12 @@ async fn fail_run(
 ) -> Result<Step, LifecycleError> {
     let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
     match seen.pipeline.status.decide(Command::Fail) {
-        Decision::Change(commands) => end(tx, job, seen, commands, error_summary(error), ending).await,
+        Decision::Change(commands) => {
+            let step = end(tx, job, seen, commands, error_summary(error), ending).await?;
+            // Those of other ranges: batches that are under way find that the run has ended.
+            runs::withdraw_jobs(tx, job.batch.run_id, "the run failed").await?;
+            Ok(step)
+        }
         Decision::Stay | Decision::Drop => Ok(Step::Dropped),
     }
 }

@@ -1,4 +1,4 @@
-//! Makes the tables agree again: an active pipeline always has a run, and the run a job.
+//! Makes the tables agree again: an active pipeline always has a run, and every unfinished range of the run a job.
 
 use sqlx::PgPool;
 use uuid::Uuid;
@@ -10,15 +10,15 @@ use super::{
 };
 use crate::{
     domain::{Command, PipelineId, Status, Trigger},
-    store::pipelines,
+    store::runs,
 };
 
-/// Gives a run and a job to every active pipeline that has none: one whose job was lost, or one whose status somebody
-/// set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once,
+/// Gives a run and a job for each of its ranges to every active pipeline that lacks one: one whose job was lost, or one whose
+/// status was set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once,
 /// and a pipeline that cannot be helped does not keep the others from it.
 pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
     let mut connection = db.acquire().await?;
-    let stranded = pipelines::stranded(&mut connection).await?;
+    let stranded = runs::stranded(&mut connection).await?;
     drop(connection);
     let mut recovered = 0;
     for pipeline in stranded {
@@ -42,7 +42,7 @@ async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError
     let pipeline = &seen.pipeline;
     let still_active = matches!(pipeline.status, Status::RunRequested | Status::Running | Status::PauseRequested);
     // Another process may have been faster between the look and the lock.
-    if !still_active || !pipelines::stranded(&mut tx).await?.contains(&id) {
+    if !still_active || !runs::stranded(&mut tx).await?.contains(&id) {
         return Ok(false);
     }
     let correlation_id = Uuid::now_v7().to_string();

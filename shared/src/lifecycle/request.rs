@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Command, Decision, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
+        Command, Cut, Decision, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
         Status, Trigger,
     },
     store::{
@@ -41,12 +41,15 @@ pub struct WantedRun<'a> {
     pub full: bool,
     /// May remove as many rows as the query does not return any more.
     pub allow_removal: bool,
+    /// Where a new run is cut into ranges, in the order of their keys. Rows of one key of the target must be in one range: ranges are
+    /// walked side by side. Cuts that the run does not reach, or cannot compare, are left out when it begins.
+    pub cuts: &'a [Cut],
 }
 
 impl WantedRun<'_> {
     /// A run as its pipeline describes it.
     pub fn by(trigger: Trigger) -> Self {
-        Self { trigger, idempotency_key: None, full: false, allow_removal: false }
+        Self { trigger, idempotency_key: None, full: false, allow_removal: false, cuts: &[] }
     }
 
     fn mode(self, pipeline: &Pipeline) -> Mode {
@@ -157,7 +160,7 @@ async fn request(
         Status::PauseRequested => (Status::RunRequested, Some("pause withdrawn")),
     };
     let inputs = wanted.inputs(pipeline);
-    let fresh = Fresh::new(seen, &inputs, wanted.mode(pipeline), wanted.trigger);
+    let fresh = Fresh { cuts: wanted.cuts, ..Fresh::new(seen, &inputs, wanted.mode(pipeline), wanted.trigger) };
     let Some(run) = ensure_run(connection, seen, fresh, reason, cause).await? else { return Ok(None) };
     if let Some(key) = wanted.idempotency_key {
         runs::remember_key(connection, pipeline.id, key, run.id).await?;
@@ -225,6 +228,7 @@ async fn try_again(
         inputs: &inputs,
         mode: found.mode,
         from: from.as_ref(),
+        cuts: &[],
         trigger: Trigger::Again,
         repeats: Some(earlier),
     };

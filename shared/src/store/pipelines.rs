@@ -5,7 +5,6 @@ mod glance;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, PgConnection, types::Json};
-use uuid::Uuid;
 
 use crate::domain::{
     Checkpoint, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Status, Task, TaskKind,
@@ -367,30 +366,6 @@ pub async fn update(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft
 pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_pipelines where id = $1", id as PipelineId).execute(tx).await?;
     Ok(())
-}
-
-/// Active pipelines whose chain of jobs is broken: no live job, or no run at all.
-pub async fn stranded(connection: &mut PgConnection) -> sqlx::Result<Vec<PipelineId>> {
-    let ids = sqlx::query_scalar!(
-        r#"
-        select p.id
-        from etl.etl_pipelines p
-        where p.status in ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED')
-          and not exists (
-              select
-              from etl.etl_runs r
-              join etl.etl_run_ranges g on g.run_id = r.id
-              join apalis.jobs j on j.id = g.job_id
-              where r.pipeline_id = p.id
-                and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
-                and j.status in ('Pending', 'Queued', 'Running')
-          )
-        order by p.id
-        "#
-    )
-    .fetch_all(connection)
-    .await?;
-    Ok(ids.into_iter().map(|id: Uuid| PipelineId(id)).collect())
 }
 
 /// The names of all pipelines.

@@ -16,6 +16,6 @@ pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
 pub use delivery::{is_delivered_to, part_from_emptied};
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
 pub(crate) use keys::remember_key;
-pub use ranges::{Range, is_walked, next_batch, open_ranges, upper};
-pub(crate) use ranges::{set_job, withdraw_jobs};
+pub use ranges::{Range, cut_at, is_walked, next_batch, open_ranges, upper};
+pub(crate) use ranges::{cut, keep, leave, set_job, stranded, withdraw_jobs};
 pub use retention::prune;

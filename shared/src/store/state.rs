@@ -70,6 +70,8 @@ pub async fn leave(tx: &mut PgConnection, run: RunId, walked: bool, walks_by: &V
                        select jsonb_build_object('key', g.after[1], 'id', g.after[2])
                        from etl.etl_run_ranges g
                        where g.run_id = r.id and g.after[1] is not null
+                       order by g.range_no desc
+                       limit 1
                    ) else r.leaves end as leaves
             from etl.etl_runs r
             join etl.etl_run_ranges first on first.run_id = r.id and first.range_no = 0

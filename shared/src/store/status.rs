@@ -12,14 +12,14 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::{PgConnection, types::Json};
+use sqlx::{Connection, PgConnection, types::Json};
 
 use super::{
     pipelines::Edition,
-    runs::{Start, Sum, WalkedColumn},
+    runs::{self, Start, Sum, WalkedColumn},
 };
 use crate::domain::{
-    Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Position, RunId, RunStatus, Status, Trigger,
+    Checkpoint, Cut, ErrorClass, Mode, PipelineDraft, PipelineId, Position, RunId, RunStatus, Status, Trigger,
 };
 
 /// A change of a status, and what it is based on.
@@ -92,6 +92,8 @@ pub(crate) struct NewRun<'a> {
     pub repeats: Option<RunId>,
     /// Where it begins.
     pub from: Option<&'a Checkpoint>,
+    /// Where it is cut into ranges; it has one more than cuts.
+    pub cuts: &'a [Cut],
     pub job: NewJob<'a>,
 }
 
@@ -105,9 +107,35 @@ pub(crate) struct NewJob<'a> {
     pub max_attempts: i32,
 }
 
-/// Queues a run with its one range, which begins at the run's checkpoint, and the range's first job. Returns when it was
+/// Queues a run with its ranges, the first of which begins at the run's checkpoint, and that one's first job. Returns when it was
 /// requested.
 pub(crate) async fn request(
+    connection: &mut PgConnection,
+    change: &StatusChange<'_>,
+    run: &NewRun<'_>,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    if run.cuts.is_empty() {
+        return insert_run(connection, change, run).await;
+    }
+    // In a box of its own: nearly every request has no cuts, and would carry its size along.
+    Box::pin(insert_cut_run(connection, change, run)).await
+}
+
+async fn insert_cut_run(
+    connection: &mut PgConnection,
+    change: &StatusChange<'_>,
+    run: &NewRun<'_>,
+) -> sqlx::Result<Option<DateTime<Utc>>> {
+    let mut tx = connection.begin().await?;
+    let requested = insert_run(&mut tx, change, run).await?;
+    if let Some(id) = change.run_id.filter(|_| requested.is_some()) {
+        runs::cut(&mut tx, id, run.cuts).await?;
+    }
+    tx.commit().await?;
+    Ok(requested)
+}
+
+async fn insert_run(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
     run: &NewRun<'_>,
@@ -158,10 +186,12 @@ pub(crate) async fn request(
     Ok(requested.map(|row| row.requested_at))
 }
 
-/// Marks a run as begun, with what it will read. One that was begun before keeps its start and its bound. Whether it did.
+/// Marks a run as begun, with what its ranges will read. One that was begun before keeps its start and its bounds, and only the
+/// given range is looked at: batches of the others may be under way, and hold their rows. Whether it did.
 pub(crate) async fn begin(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
+    range: Option<i32>,
     start: &Start,
 ) -> sqlx::Result<bool> {
     let begun = change_status!(
@@ -177,11 +207,12 @@ pub(crate) async fn begin(
         ),
         range as (
             update etl.etl_run_ranges g
-            set upper = coalesce(g.upper, $9), after = coalesce($10, case when not $15 then g.after end),
+            set upper = coalesce(g.upper, $9),
+                after = case when g.range_no = 0 then coalesce($10, case when not $15 then g.after end) else g.after end,
                 horizon = coalesce(g.horizon, $11), server = coalesce(g.server, $12),
                 walks_by = coalesce(etl.note_walk($16), g.walks_by)
             from applied
-            where g.run_id = applied.id
+            where g.run_id = applied.id and g.range_no = coalesce($17, g.range_no)
         )
         "#,
         "id",
@@ -193,6 +224,7 @@ pub(crate) async fn begin(
         start.target_id,
         start.anew.is_some(),
         start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
+        range,
     )
     .fetch_optional(connection)
     .await?;
@@ -212,7 +244,8 @@ pub(crate) struct RunChange<'a> {
     pub if_complete: bool,
 }
 
-/// Lets a run rest, wait in the queue again, or end. Returns what it did so far.
+/// Lets a run rest, wait in the queue again, or end. It does not rest while another job of it is live: a range may be walked.
+/// Returns what it did so far.
 pub(crate) async fn change_run(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
@@ -235,6 +268,12 @@ pub(crate) async fn change_run(
                         and not exists (
                             select from etl.etl_rereads w where w.pipeline_id = $1 and w.from_key = o.xact_start)
                   )
+              ))
+              and ($9 <> 'PAUSED' or not exists (
+                  select
+                  from etl.etl_run_ranges g
+                  join apalis.jobs o on o.id = g.job_id
+                  where g.run_id = $2 and g.job_id <> $10 and o.status in ('Pending', 'Queued', 'Running')
               ))
             for no key update of r
         ),

@@ -34,9 +34,14 @@ fn batch(id: Uuid, number: u32, page: &str) -> String {
 
 /// A batch after which others go on by the job of this id, if any.
 fn batch_before(id: Uuid, number: u32, page: &str, next_job: &str) -> String {
+    batch_of(id, 0, number, page, next_job)
+}
+
+/// A batch of a range.
+fn batch_of(id: Uuid, range: u32, number: u32, page: &str, next_job: &str) -> String {
     format!(
         "select (rows_read, rows_written, last, goes_on, run_rows_read)
-         from etl.run_batch('{id}', 0, {number}, 'job 0', 'worker', 'select {page}', 10, false, {next_job})"
+         from etl.run_batch('{id}', {range}, {number}, 'job {range}', 'worker', 'select {page}', 10, false, {next_job})"
     )
 }
 
@@ -106,4 +111,113 @@ async fn a_refusal_has_the_code_and_the_reason_that_it_is_given() {
     let mut app = db.pool().acquire().await.unwrap();
     let refused = failure(&mut app, "select etl.refuse_batch('VT002', 'the run was ended')").await;
     assert_eq!(refused, ("VT002".to_owned(), "the run was ended".to_owned()));
+}
+
+/// The same run with further ranges, which begin at `k1`, `k2` and so on.
+async fn cut(ranges: u32) -> (TestDatabase, Uuid) {
+    let (db, id) = under_way().await;
+    for range in 1..ranges {
+        run(
+            db.pool(),
+            format!(
+                "update etl.etl_run_ranges set upper = 'k{range}' where range_no = {range} - 1;
+                 insert into etl.etl_run_ranges (run_id, range_no, after, job_id) values ('{id}', {range}, '{{k{range},NULL}}', 'job {range}');
+                 insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, lock_by, lock_at)
+                 values ('job {range}', 'vitrina:batches', '{{\"run\": 1}}', 'Running', 0, 1, now(), 0, 'worker', now())"
+            ),
+        )
+        .await;
+    }
+    (db, id)
+}
+
+/// A page that ends with this row.
+fn page(key: &str, more: bool) -> String {
+    format!("1::bigint, 1::bigint, array[''{key}'', ''id''], {more}")
+}
+
+/// The last page of a range that has no row.
+const EMPTY: &str = "0::bigint, 0::bigint, null::text[], false";
+
+/// The pipeline's checkpoint, which the run shows too.
+async fn checkpoint(connection: &mut PgConnection) -> String {
+    let state = "select coalesce((select concat_ws(' ', checkpoint_key, checkpoint_id) from etl.etl_state), 'none')";
+    let shown =
+        "select coalesce((select concat_ws(' ', checkpoint_to ->> 'key', checkpoint_to ->> 'id') from etl.etl_runs
+                                  where checkpoint_to is not null), 'none')";
+    let (state, shown) = (text(connection, state).await, text(connection, shown).await);
+    assert_eq!(state, shown);
+    state
+}
+
+#[tokio::test]
+async fn a_range_moves_the_checkpoint_only_when_all_before_it_are_walked() {
+    let (db, id) = cut(3).await;
+    let mut app = db.pool().acquire().await.unwrap();
+    for (range, number, rows, reached) in [
+        (1, 0, page("k1b", true), "none"),
+        (2, 0, page("k2b", true), "none"),
+        (0, 0, page("k0b", true), "k0b id"),
+        (1, 1, page("k1c", true), "k0b id"),
+        (0, 1, page("k0c", false), "k1c id"),
+        (2, 1, page("k2c", true), "k1c id"),
+        (1, 2, page("k1d", true), "k1d id"),
+        (2, 2, page("k2d", false), "k1d id"),
+        (1, 3, page("k1e", false), "k2d id"),
+    ] {
+        text(&mut app, batch_of(id, range, number, &rows, "null")).await;
+        assert_eq!(checkpoint(&mut app).await, reached, "after batch {number} of range {range}");
+    }
+    assert_eq!(text(&mut app, "select concat_ws(' ', rows_read, batches) from etl.etl_runs").await, "9 9");
+}
+
+#[tokio::test]
+async fn a_range_without_rows_lets_the_checkpoint_pass() {
+    let (db, id) = cut(3).await;
+    let mut app = db.pool().acquire().await.unwrap();
+    text(&mut app, batch_of(id, 1, 0, EMPTY, "null")).await;
+    assert_eq!(checkpoint(&mut app).await, "none");
+    text(&mut app, batch_of(id, 0, 0, &page("k0b", true), "null")).await;
+    text(&mut app, batch_of(id, 0, 1, EMPTY, "null")).await;
+    assert_eq!(checkpoint(&mut app).await, "k0b id", "no other row was read");
+    text(&mut app, batch_of(id, 2, 0, &page("k2b", true), "null")).await;
+    assert_eq!(checkpoint(&mut app).await, "k2b id");
+    text(&mut app, batch_of(id, 2, 1, EMPTY, "null")).await;
+    assert_eq!(checkpoint(&mut app).await, "k2b id");
+}
+
+#[tokio::test]
+async fn two_ranges_that_end_at_once_leave_no_checkpoint_behind() {
+    for (first, second) in [(0, 1), (1, 0)] {
+        let (db, id) = cut(2).await;
+        let mut tx = db.pool().begin().await.unwrap();
+        text(&mut tx, batch_of(id, first, 0, &page(&format!("k{first}z"), false), "null")).await;
+        let late = tokio::spawn({
+            let db = db.pool().clone();
+            let batch = batch_of(id, second, 0, &page(&format!("k{second}z"), false), "null");
+            async move { text(&mut db.acquire().await.unwrap(), batch).await }
+        });
+        let mut app = db.pool().acquire().await.unwrap();
+        let waits =
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        while text(&mut app, waits).await == "0" {
+            tokio::task::yield_now().await;
+        }
+        tx.commit().await.unwrap();
+        late.await.unwrap();
+        assert_eq!(checkpoint(&mut app).await, "k1z id");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_one_range_is_refused_by_the_fence_of_its_own_range_alone() {
+    let (db, id) = cut(2).await;
+    let mut app = db.pool().acquire().await.unwrap();
+    text(&mut app, batch_of(id, 1, 0, &page("k1b", true), "null")).await;
+    assert_eq!(failure(&mut app, batch_of(id, 1, 0, &page("k1b", true), "null")).await.0, "VT001");
+    text(&mut app, batch_of(id, 0, 0, &page("k0b", true), "null")).await;
+    run(db.pool(), "update etl.etl_runs set status = 'FAILED', finished_at = now()").await;
+    for range in [0, 1] {
+        assert_eq!(failure(&mut app, batch_of(id, range, 1, &page("k", true), "null")).await.0, "VT002");
+    }
 }

@@ -5,6 +5,7 @@ mod execution;
 mod log;
 mod property;
 mod races;
+mod ranges;
 mod recovery;
 mod requests;
 mod rest;

@@ -40,8 +40,8 @@ const STREAK: Duration = Duration::from_secs(1);
 /// Executes the job's batch and those after it. `job` always says which batch failed when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, BatchError> {
     let opened = Instant::now();
-    let (plan, fresh, mut connection) = match open(env, job).await? {
-        Opened::Go { plan, fresh, session } => (plan, fresh, session),
+    let (plan, walked, cut, mut connection) = match open(env, job).await? {
+        Opened::Go { plan, walked, cut, session } => (plan, walked, cut, session),
         Opened::Done(step) => return Ok(step),
     };
     tracing::Span::current().record("pipeline", &plan.pipeline);
@@ -50,12 +50,10 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
     let mut begun = Instant::now();
     let mut announced = begun;
     let waits = env.in_hand.waits(job.batch.run_id.0);
-    let waiting = waits.begin();
-    if !fresh && runs::is_walked(&mut connection, job.batch.run_id).await? {
-        // Whoever wrote the last batch died before it could end the run.
-        return close::close(env, connection, job, &plan, true).await;
+    if walked {
+        // The worker that wrote the last batch died before it could end the run.
+        return close::close(env, connection, job, &plan, cut, true).await;
     }
-    drop(waiting);
     let mut ahead = Ahead::default();
     loop {
         if env.stop.is_cancelled() {
@@ -95,7 +93,7 @@ pub async fn execute(env: &Environment, job: &mut HeldJob) -> Result<Step, Batch
             }
         }
         if !outcome.goes_on {
-            return close::close(env, connection, job, &plan, outcome.rows_read > 0).await;
+            return close::close(env, connection, job, &plan, cut, outcome.rows_read > 0).await;
         }
         if next_job.is_some() {
             return Ok(Step::GoesOn);

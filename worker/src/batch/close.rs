@@ -21,16 +21,21 @@ use crate::{
     sink::{Completed, ExternalSink, InsideSink, Writing},
 };
 
-/// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then.
+/// Finishes, pauses or goes on, in one transaction with the job. What the run read is on disk by then. Of a run that is `cut` into
+/// ranges the last live job does; those before it leave when their ranges are walked.
 pub(super) async fn close(
     env: &Environment,
     mut connection: Session,
     job: &HeldJob,
     plan: &Plan,
+    cut: bool,
     wrote: bool,
 ) -> Result<Step, BatchError> {
     let begun = Instant::now();
     let waiting = env.in_hand.waits(job.batch.run_id.0).begin();
+    if cut && execution::leave(&mut connection, job).await? {
+        return Ok(Step::GoesOn);
+    }
     let (inside, outside) = match plan.sink.writing() {
         Writing::Inside(sink) => (Some(sink), Completed::default()),
         Writing::Before(sink) => {

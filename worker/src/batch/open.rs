@@ -25,8 +25,10 @@ pub(super) enum Opened {
     Go {
         /// What they read and write.
         plan: Arc<Plan>,
-        /// Whether none has been executed yet.
-        fresh: bool,
+        /// Whether its range was walked to its end before.
+        walked: bool,
+        /// Whether the run has other ranges.
+        cut: bool,
         /// What they are executed over. One session for all of a job: another one would cost a round trip for the question
         /// whether it is still there, and where that is far, a new connection.
         session: Session,
@@ -88,6 +90,13 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     };
     start.target_id = prepared.target_id;
     start.anew = anew;
+    if run.is_cut && run.started_at.is_none() {
+        let cuts = runs::cut_at(&mut session, run.id).await?;
+        let from = run.checkpoint_from.as_ref().map(|checkpoint| checkpoint.key.as_str());
+        // Cuts of a run whose checkpoint says nothing were chosen for another walk.
+        let upper = start.upper.as_deref().filter(|_| anew.is_none());
+        start.ranges = Some(upper.map_or(1, |upper| plan.walk().ranges(from, upper, &cuts)));
+    }
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
@@ -95,7 +104,7 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     if step != Step::GoesOn {
         return Ok(Opened::Done(step));
     }
-    Ok(Opened::Go { plan, fresh: run.started_at.is_none(), session })
+    Ok(Opened::Go { plan, walked: run.is_walked, cut: run.is_cut, session })
 }
 
 /// Whether a run must begin at the first row because its checkpoint is of columns that had other types. A run that has begun

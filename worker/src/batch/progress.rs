@@ -63,5 +63,5 @@ pub(super) async fn fixed_share(connection: &mut PgConnection, plan: &Plan, job:
 }
 
 async fn page(connection: &mut PgConnection, job: &HeldJob, after: Option<Position>) -> sqlx::Result<PageQuery> {
-    Ok(PageQuery { after, upper: runs::upper(connection, job.batch.run_id, job.batch.range).await? })
+    Ok(PageQuery { after, upper: runs::upper(connection, job.batch.run_id).await? })
 }

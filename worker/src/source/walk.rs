@@ -1,11 +1,12 @@
 //! What a run asks of its source: the columns that order its pages, and the form of its rows.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use chrono::TimeDelta;
 use vitrina_shared::{
     domain::{
         ColumnType, Mode,
+        checkpoint::key_order,
         clock_key::{self, ClockKey},
     },
     store::runs::WalkedColumn,
@@ -154,6 +155,34 @@ impl Walk {
     /// What the query may cut off of some keys and not of others.
     pub fn hidden_cut(&self) -> TimeDelta {
         self.versions.first().map_or(TimeDelta::zero(), WalkColumn::hidden_cut)
+    }
+
+    /// How many ranges a run has that was cut at these keys, where it reads from one key to another. A cut counts if it is after
+    /// the one before and below the bound: rows above that are not settled, whenever the cut was chosen. A walk without a bound
+    /// and a query that pages by itself have one range.
+    pub fn ranges(&self, from: Option<&str>, upper: &str, cuts: &[String]) -> i32 {
+        let (mut last, mut ranges) = (from, 1);
+        for cut in cuts.iter().filter(|_| self.reader.query.placeholders().is_empty()) {
+            if last.is_some_and(|last| !self.is_before(last, cut)) || !self.is_before(cut, upper) {
+                break;
+            }
+            (last, ranges) = (Some(cut.as_str()), ranges + 1);
+        }
+        ranges
+    }
+
+    /// Whether a key is known to be before another one.
+    fn is_before(&self, key: &str, other: &str) -> bool {
+        let is_whole = || self.columns.first().is_some_and(|key| ColumnType::of(&key.type_name).is_whole());
+        let order = match self.bound {
+            Bound::Clock | Bound::Day => key_order(key, other),
+            Bound::Writers if is_whole() => {
+                let number = |key: &str| key.parse::<i64>().ok();
+                number(key).zip(number(other)).map(|(key, other)| key.cmp(&other))
+            }
+            Bound::Writers | Bound::None => None,
+        };
+        order == Some(Ordering::Less)
     }
 
     /// The names of the columns that it walks by.

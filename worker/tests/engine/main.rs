@@ -19,6 +19,7 @@ mod names;
 mod null_keys;
 mod one_target;
 mod other_source;
+mod ranges;
 mod reconcile;
 mod recovery;
 mod removal;

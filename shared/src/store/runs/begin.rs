@@ -34,6 +34,10 @@ pub struct OpenRun {
     pub next_batch: i64,
     /// The row after which that begins.
     pub after: Option<Position>,
+    /// Whether that range was walked to its end.
+    pub is_walked: bool,
+    /// Whether the run has more than one range.
+    pub is_cut: bool,
     /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
     pub walks_by: Option<Vec<WalkedColumn>>,
     /// Whether one of them is not as it was when that was noted.
@@ -78,7 +82,9 @@ pub async fn open(
                checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
                (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
                 where s.pipeline_id = r.pipeline_id) as checkpoint_of,
-               g.next_batch, g.after as "after: Position", g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
+               g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
+               exists (select from etl.etl_run_ranges o where o.run_id = r.id and o.range_no > 0) as "is_cut!",
+               g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
                etl.note_walk(g.walks_by) is distinct from g.walks_by as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step,
@@ -105,6 +111,8 @@ pub async fn open(
         checkpoint_of: run.checkpoint_of,
         next_batch: run.next_batch,
         after: run.after,
+        is_walked: run.is_walked,
+        is_cut: run.is_cut,
         walks_by: run.walks_by.map(|json| json.0),
         is_retyped: run.is_retyped,
         owed_step: run.owed_step,
@@ -119,6 +127,8 @@ pub struct Start {
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
+    /// How many of its ranges are walked, where it was requested with more than one and begins now.
+    pub ranges: Option<i32>,
     /// The time behind the bound, where keys come from the clock.
     pub horizon: Option<DateTime<Utc>>,
     /// The server whose clock that is.
@@ -155,11 +165,17 @@ pub struct Debts {
     pub incurred: Vec<Reread>,
 }
 
-/// Notes the columns that a run walks by, which are others than before and of the same types.
-pub(crate) async fn note_walk(tx: &mut PgConnection, id: RunId, walks_by: &Vec<WalkedColumn>) -> sqlx::Result<()> {
+/// Notes the columns that a range is walked by, which are others than before and of the same types.
+pub(crate) async fn note_walk(
+    tx: &mut PgConnection,
+    id: RunId,
+    range_no: i32,
+    walks_by: &Vec<WalkedColumn>,
+) -> sqlx::Result<()> {
     sqlx::query!(
-        "update etl.etl_run_ranges set walks_by = etl.note_walk($2) where run_id = $1",
+        "update etl.etl_run_ranges set walks_by = etl.note_walk($3) where run_id = $1 and range_no = $2",
         id as RunId,
+        range_no,
         Json(walks_by) as Json<&Vec<WalkedColumn>>,
     )
     .execute(tx)
