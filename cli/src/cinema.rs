@@ -77,7 +77,6 @@ pub struct Progress {
 pub struct CinemaSummary {
     /// The rows added to each table.
     pub added: Vec<(&'static str, u64)>,
-    /// How long it took.
     pub took: Duration,
 }
 
@@ -91,11 +90,7 @@ pub enum CinemaError {
         "{table} exists already and is not the demo's (it has {found}); nothing was changed: use another database for \
          the demo, or your own tables without it"
     )]
-    ForeignTable {
-        /// The table.
-        table: String,
-        found: String,
-    },
+    ForeignTable { table: String, found: String },
     #[error("the demo's data could not be written: {0}")]
     Database(#[from] sqlx::Error),
 }

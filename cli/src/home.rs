@@ -17,7 +17,6 @@ use crate::embedded_postgres::EmbeddedPostgres;
 pub struct Home {
     /// The owner's account: migrations and the demo's data.
     pub owner: DatabaseConfig,
-    /// The services' account.
     pub app: DatabaseConfig,
     embedded: Option<EmbeddedPostgres>,
 }

@@ -22,7 +22,6 @@ use crate::client::FieldError;
 /// The content of a file.
 #[derive(Debug)]
 pub struct PipelineFile {
-    /// Name of the file.
     pub name: String,
     /// The targets, in the order of the file.
     pub targets: Vec<Entry<TargetEntry>>,

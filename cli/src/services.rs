@@ -16,7 +16,6 @@ pub type Settings = (LogConfig, OptionalDatabaseConfig, ApiConfig, WorkerConfig,
 
 /// Running services.
 pub struct Services {
-    /// Where the API listens.
     pub addr: SocketAddr,
     running: JoinSet<Result<(), Failure>>,
     stop: CancellationToken,

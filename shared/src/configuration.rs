@@ -49,11 +49,8 @@ pub enum ConfigurationError {
     /// A run is not finished.
     #[error("cannot {action} pipeline `{name}` while it is {status}{}", listed(.fields))]
     Busy {
-        /// What was wanted.
         action: &'static str,
-        /// Its name.
         name: String,
-        /// Its status.
         status: Status,
         /// The fields that must stay.
         fields: Vec<&'static str>,

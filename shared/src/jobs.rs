@@ -45,9 +45,7 @@ const REPORT: &str = "report";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportJob {
     job: String,
-    /// The report.
     pub report_id: ReportId,
-    /// What it is about.
     pub kind: ReportKind,
     /// How often it failed.
     #[serde(default)]
@@ -90,9 +88,7 @@ impl ReportJob {
 /// One batch of one range of a run: the payload of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchJob {
-    /// The pipeline.
     pub pipeline_id: PipelineId,
-    /// The run.
     pub run_id: RunId,
     /// The range of the run.
     pub range: i32,

@@ -168,7 +168,6 @@ async fn change(
 struct Ending<'a> {
     /// The job in a worker's hands, and the worker.
     job: Option<(&'a str, &'a str)>,
-    /// Why it failed.
     error: Option<(ErrorClass, &'a str)>,
 }
 

@@ -36,7 +36,6 @@ pub enum Noticed<'a> {
     Notification {
         /// The channel it came on.
         channel: &'a str,
-        /// The payload.
         payload: &'a str,
     },
 }

@@ -13,16 +13,12 @@ pub const PROGRESS_CHANNEL: &str = "vitrina_progress";
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The pipeline.
     pub pipeline_id: Uuid,
     pub pipeline: String,
-    /// The run.
     pub run_id: Uuid,
-    /// Rows read so far.
     pub rows_read: i64,
     /// Rows inserted or changed so far.
     pub rows_written: i64,
-    /// Estimate of all rows.
     pub rows_total: Option<i64>,
     /// Mean speed since the run began.
     pub rows_per_second: Option<f64>,

@@ -43,7 +43,6 @@ pub enum ReportError {
 pub struct HeldReport {
     /// The job's id in the queue.
     pub id: String,
-    /// The request.
     pub job: ReportJob,
     /// The worker that holds it.
     pub worker: String,

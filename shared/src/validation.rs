@@ -44,7 +44,6 @@ pub struct Review {
 pub struct FoundTarget {
     /// Its entry of the whitelist.
     pub entry: Target,
-    /// What is there.
     pub place: Place,
 }
 
@@ -60,9 +59,7 @@ pub enum Place {
 /// A reader's query that passed the guard.
 #[derive(Debug)]
 pub struct Reader {
-    /// The query.
     pub query: SourceQuery,
-    /// What it returns.
     pub columns: Vec<SourceColumn>,
     /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,

@@ -48,7 +48,6 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats, maintenance, and giving back jobs.
     pub control: PgPool,
-    /// Where rows go.
     pub sinks: Sinks,
     /// What the database's clock said last.
     pub clock: Arc<DatabaseClock>,
@@ -88,13 +87,11 @@ impl Connections {
 pub struct Environment {
     /// For batches.
     pub db: PgPool,
-    /// Where pipelines read from.
     pub sources: Sources,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
     pub control: PgPool,
-    /// Where rows go.
     pub sinks: Sinks,
     /// Room for reports.
     pub report_slots: ReportSlots,
@@ -102,7 +99,6 @@ pub struct Environment {
     pub in_hand: InHand,
     /// How large a row may be that passes through the worker.
     pub max_row_bytes: u32,
-    /// The worker's unique name.
     pub name: String,
     /// Steps that plans may name.
     pub steps: StepRegistry,

@@ -69,7 +69,6 @@ pub enum BatchError {
     /// It failed.
     #[error("{message}")]
     Failed {
-        /// What kind of failure.
         class: ErrorClass,
         /// What happened, for the user.
         message: String,

@@ -33,7 +33,6 @@ pub struct Plan {
     pub reading: Arc<dyn Reading>,
     /// How its rows get to the target.
     pub route: Route,
-    /// Where its rows go.
     pub sink: Arc<dyn Sink>,
     /// Selects the keys of all rows that the query returns, where it is the home database that does.
     pub keys: String,
@@ -46,7 +45,6 @@ pub struct Plan {
 pub enum Route {
     /// A page is one statement, and no row leaves the server.
     Pushdown {
-        /// The statement.
         page: String,
         /// Where refused rows are put aside: how a page is written of which the server refused one.
         careful: Option<Stream>,
@@ -58,9 +56,7 @@ pub enum Route {
 /// How a run's rows are streamed.
 #[derive(Debug)]
 pub struct Stream {
-    /// What reads a page.
     pub reading: Arc<dyn Reading>,
-    /// What changes its rows.
     pub steps: Sequence,
     /// The key columns of the target.
     pub key: Vec<String>,

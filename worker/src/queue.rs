@@ -22,7 +22,6 @@ use crate::{environment::Environment, jobs};
 
 /// How the queue is read.
 pub struct QueueOptions {
-    /// Jobs at once.
     pub concurrency: usize,
     /// The net under lost notifications.
     pub poll: Duration,

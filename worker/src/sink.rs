@@ -80,7 +80,6 @@ pub struct Opening<'a> {
     pub target: &'a FoundTarget,
     /// The query and what arrives.
     pub reader: &'a Reader,
-    /// What the client decided.
     pub inputs: &'a PipelineDraft,
     /// Which installation this is: what it makes outside of its database carries the id.
     pub installation: Uuid,
@@ -183,7 +182,6 @@ pub struct PageWrite {
 pub struct Completed {
     /// Rows that it inserted or changed.
     pub written: i64,
-    /// Rows that it removed.
     pub removed: i64,
     /// Whether another target serves now, of which the checkpoints of other pipelines say nothing.
     pub replaced: bool,
@@ -219,9 +217,7 @@ pub struct Comparing<'a> {
     pub depth: Depth,
     /// When the comparison was asked for.
     pub requested_at: DateTime<Utc>,
-    /// Whether a repair follows.
     pub repairs: bool,
-    /// Sessions of the report.
     pub sessions: Sessions,
     /// How large a row may be that passes through the worker.
     pub max_row_bytes: u32,

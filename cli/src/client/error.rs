@@ -13,7 +13,6 @@ pub struct Problem {
     /// Stable and for programs: `urn:vitrina:problem:…`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The HTTP status.
     pub status: u16,
     /// For people.
     #[serde(default)]
@@ -80,9 +79,7 @@ pub enum ClientError {
     /// The answer is not of a Vitrina API.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
     NotVitrina {
-        /// The requested address.
         url: String,
-        /// The status.
         status: u16,
         /// The target of a redirect.
         to: Option<String>,
@@ -95,18 +92,10 @@ pub enum ClientError {
     },
     /// 403.
     #[error("{detail}: ask for a token with that role, and give it with VITRINA_TOKEN or --token")]
-    Forbidden {
-        /// Which role is needed.
-        detail: String,
-    },
+    Forbidden { detail: String },
     /// 404 for a pipeline.
     #[error("there is no pipeline `{name}`{}", suggestion(meant.as_deref(), *known))]
-    NoPipeline {
-        name: String,
-        meant: Option<String>,
-        /// The number of pipelines.
-        known: usize,
-    },
+    NoPipeline { name: String, meant: Option<String>, known: usize },
     /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
     Refused(Problem),

@@ -20,7 +20,6 @@ pub struct Pipeline {
     /// The query, unless the plan has it.
     pub source_query: Option<String>,
     pub target_table: String,
-    /// Rows in a batch.
     pub batch_size: i64,
     /// Column that grows with every change.
     pub incremental_key: Option<String>,
@@ -30,7 +29,6 @@ pub struct Pipeline {
     pub status: String,
     pub tasks: Vec<Value>,
     pub options: Map<String, Value>,
-    /// Grows with every change.
     pub version: i64,
     pub updated_at: DateTime<Utc>,
 }
@@ -39,7 +37,6 @@ pub struct Pipeline {
 #[derive(Debug, Clone, Deserialize)]
 pub struct Status {
     pub status: String,
-    /// The unfinished run.
     pub active_run: Option<Run>,
     pub progress: Option<Pace>,
 }
@@ -47,7 +44,6 @@ pub struct Status {
 /// Progress of a run.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pace {
-    /// Estimate of all rows.
     pub rows_total: Option<i64>,
     /// Mean speed since the first batch.
     pub rows_per_second: Option<f64>,
@@ -76,7 +72,6 @@ pub struct Run {
     pub rows_removed: i64,
     pub batches: i64,
     pub attempts: i64,
-    /// The last failure.
     pub error: Option<String>,
     pub checkpoint_to: Option<Checkpoint>,
 }
@@ -107,7 +102,6 @@ impl Run {
 pub struct Checkpoint {
     /// Value of the incremental key.
     pub key: String,
-    /// Value of the id.
     pub id: Option<String>,
 }
 
@@ -139,7 +133,6 @@ pub struct Worker {
     pub name: String,
     pub started_at: Option<DateTime<Utc>>,
     pub last_heartbeat: DateTime<Utc>,
-    /// Jobs that it holds.
     pub jobs: i64,
 }
 
@@ -172,7 +165,6 @@ pub struct Progress {
     pub pipeline: String,
     pub run_id: String,
     pub rows_read: i64,
-    /// Estimate of all rows.
     pub rows_total: Option<i64>,
     /// Mean speed since the run began.
     pub rows_per_second: Option<f64>,

@@ -20,7 +20,6 @@ pub enum EmbeddedPostgresError {
         cluster.display()
     )]
     OtherVersion {
-        /// The cluster's directory.
         cluster: PathBuf,
         /// The major version that made it.
         wanted: u32,
@@ -34,7 +33,6 @@ pub enum EmbeddedPostgresError {
         data_dir.display()
     )]
     InUse {
-        /// The data directory.
         data_dir: PathBuf,
         /// The process that holds it, for instance `process 4711`.
         holder: String,
@@ -47,18 +45,12 @@ pub enum EmbeddedPostgresError {
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's answer.
         source: io::Error,
     },
 
     /// A program of PostgreSQL could not be executed.
     #[error("could not run {}: {source}; reinstall PostgreSQL, or set DATABASE_URL", program.display())]
-    Program {
-        /// The program.
-        program: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    Program { program: PathBuf, source: io::Error },
 
     /// PostgreSQL refuses to run as root, and there is no account to step down to.
     #[error(
@@ -74,7 +66,6 @@ pub enum EmbeddedPostgresError {
         cluster.display()
     )]
     OwnedByRoot {
-        /// The cluster's directory.
         cluster: PathBuf,
         /// The account that would run the server.
         account: String,
@@ -87,7 +78,6 @@ pub enum EmbeddedPostgresError {
         cluster.display()
     )]
     NotEntered {
-        /// The cluster's directory.
         cluster: PathBuf,
         /// The account that runs the server.
         account: String,
@@ -111,34 +101,23 @@ pub enum EmbeddedPostgresError {
     Password {
         /// The file that should hold the password.
         file: PathBuf,
-        /// The cluster's directory.
         cluster: PathBuf,
     },
 
     /// The server ended while it was starting.
     #[error("PostgreSQL ended while starting: {}; the end of {}:\n{tail}", advice_about(tail), log.display())]
-    Ended {
-        /// The server's log file.
-        log: PathBuf,
-        /// Its last lines.
-        tail: String,
-    },
+    Ended { log: PathBuf, tail: String },
 
     /// The system has no port left for the server.
     #[error("found no free port on 127.0.0.1 for PostgreSQL: {source}; stop what takes them all, or set DATABASE_URL")]
-    Port {
-        /// The system's answer.
-        source: io::Error,
-    },
+    Port { source: io::Error },
 
     /// The server lives, but was not ready in time.
     #[error("PostgreSQL was not ready within {seconds} s; the end of {}:\n{tail}", log.display())]
     NotReady {
         /// How long it was given.
         seconds: u64,
-        /// The server's log file.
         log: PathBuf,
-        /// Its last lines.
         tail: String,
     },
 
@@ -147,18 +126,14 @@ pub enum EmbeddedPostgresError {
     Refused {
         /// What was attempted, for instance `accept a connection`.
         action: &'static str,
-        /// The server's port.
         port: u16,
-        /// The server's log file.
         log: PathBuf,
-        /// The server's answer.
         source: sqlx::Error,
     },
 
     /// The server outlived even an immediate shutdown.
     #[error("PostgreSQL (process {pid}) did not stop within {seconds} s: look for what holds it, then kill it")]
     NotStopped {
-        /// The server's process id.
         pid: i32,
         /// How long it was given.
         seconds: u64,

@@ -14,7 +14,6 @@ use super::{APP, DATABASE, EmbeddedPostgresError, url};
 pub struct Running {
     /// As the owner, who may do everything.
     pub admin_url: String,
-    /// As the services' account.
     pub app_url: String,
 }
 

@@ -17,18 +17,13 @@ static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 pub enum DotenvError {
     /// The file is there but cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// A line is not `NAME=value`.
     #[error(
         "{} line {line} is not of the form NAME=value (put a value with spaces or special characters into quotes)",
         path.display()
     )]
     Line {
-        /// The file.
         path: PathBuf,
         /// The number of the wrong line, from 1.
         line: usize,

@@ -25,7 +25,6 @@ pub struct WantedTarget<'a> {
     pub target: &'a str,
     /// Columns that identify a row.
     pub key: &'a [String],
-    /// Settings of the target.
     pub options: &'a Value,
     /// The query whose columns its table gets, if the table is to be created.
     pub create_from: Option<&'a str>,
@@ -156,12 +155,7 @@ pub enum ForgetError {
     NoTarget(String),
     /// Pipelines write it.
     #[error("target `{target}` is written by {}: remove or change them first", .pipelines.join(", "))]
-    Written {
-        /// The target.
-        target: String,
-        /// Those pipelines.
-        pipelines: Vec<String>,
-    },
+    Written { target: String, pipelines: Vec<String> },
     /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),

@@ -32,7 +32,6 @@ named_enum! {
 pub struct IndexOptions {
     /// Primary shards of an index that is created.
     pub shards: u32,
-    /// Copies of each shard.
     pub replicas: u32,
     /// How soon changes can be searched, as Elasticsearch writes durations; `-1` means never by itself.
     pub refresh_interval: String,
@@ -46,7 +45,6 @@ pub struct IndexOptions {
     pub json: JsonFields,
     /// Size of a request's body before compression. A larger document goes alone.
     pub max_body_bytes: usize,
-    /// Documents in a request.
     pub max_docs: usize,
     /// Requests at a time, for one batch.
     pub concurrency: usize,

@@ -112,27 +112,19 @@ impl PipelineOptions {
 /// Everything a client decides about a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineDraft {
-    /// Unique name.
     pub name: String,
-    /// What it is for.
     pub description: String,
-    /// Kind of code.
     pub kind: TaskKind,
-    /// How it walks.
     pub mode: Mode,
     /// The query, unless the plan has it.
     pub source_query: Option<String>,
-    /// Where it writes.
     pub target_table: String,
-    /// Rows in a batch.
     pub batch_size: i32,
     /// Column that grows with every change.
     pub incremental_key: Option<String>,
     /// Column that tells apart rows with equal keys.
     pub incremental_id_key: Option<String>,
-    /// Whether it may run.
     pub enabled: bool,
-    /// Further settings.
     pub options: PipelineOptions,
     /// The plan; empty means `source_query` alone.
     pub tasks: Vec<Task>,
@@ -141,15 +133,11 @@ pub struct PipelineDraft {
 /// A stored pipeline.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// Identity.
     pub id: PipelineId,
-    /// What the client decided.
     pub draft: PipelineDraft,
-    /// Where it stands.
     pub status: Status,
     /// Grows with every change of the draft.
     pub version: i64,
-    /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When the draft was last changed.
     pub updated_at: DateTime<Utc>,

@@ -111,13 +111,9 @@ impl ReportStatus {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ReportRequest {
     /// The first rows as they would be written.
-    Preview {
-        /// How many.
-        rows: u32,
-    },
+    Preview { rows: u32 },
     /// Whether source and target agree.
     Reconcile {
-        /// How closely.
         depth: Depth,
         /// What becomes of rows that differ.
         repair: Repair,
@@ -149,31 +145,22 @@ pub const MAX_PREVIEW_ROWS: u32 = 100;
 /// A row of `etl.etl_reports`.
 #[derive(Debug)]
 pub struct Report {
-    /// Identity.
     pub id: ReportId,
     /// The pipeline it is about.
     pub pipeline_id: PipelineId,
-    /// That pipeline's name.
     pub pipeline: String,
-    /// What is wanted.
     pub request: ReportRequest,
-    /// How it stands.
     pub status: ReportStatus,
     /// What was found out, as JSON.
     pub result: Option<Box<RawValue>>,
-    /// Why it failed, truncated.
     pub error: Option<String>,
-    /// Class of that error.
     pub error_class: Option<ErrorClass>,
-    /// Attempts that failed.
     pub attempts: i32,
     /// Who asked for it.
     pub requested_by: String,
     /// When it was asked for.
     pub requested_at: DateTime<Utc>,
-    /// When a worker began.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
 }
 
@@ -189,14 +176,12 @@ pub struct Preview {
     /// Why transforms refuse rows, one reason for each.
     #[serde(default)]
     pub refused: Vec<String>,
-    /// How long it took.
     pub took_ms: u64,
 }
 
 /// A column of a preview.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PreviewColumn {
-    /// Its name.
     pub name: String,
     /// Its type as SQL writes it.
     #[serde(rename = "type")]
@@ -206,11 +191,9 @@ pub struct PreviewColumn {
 /// The result of a reconciliation. Rows in flight are in none of its numbers but their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reconciliation {
-    /// How closely was compared.
     pub depth: Depth,
     /// Rows of the source that should be in the target.
     pub source_rows: i64,
-    /// Rows of the target.
     pub target_rows: i64,
     /// Rows that the target lacks; none where keys were not compared.
     pub missing: Option<i64>,
@@ -230,7 +213,6 @@ pub struct Reconciliation {
     pub target_min: Option<String>,
     /// Its greatest value in the target.
     pub target_max: Option<String>,
-    /// Whether they agree.
     pub verdict: Verdict,
     /// Some of the rows that differ.
     pub sample: Vec<Difference>,
@@ -239,14 +221,12 @@ pub struct Reconciliation {
     pub note: Option<String>,
     /// What was repaired, where that was wanted.
     pub repaired: Option<Repaired>,
-    /// How long it took.
     pub took_ms: u64,
 }
 
 /// A row that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// How.
     pub kind: DifferenceKind,
     /// Its key, by column, as the server writes it.
     pub key: BTreeMap<String, Option<String>>,
@@ -257,18 +237,14 @@ pub struct Difference {
 /// A value on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BothValues {
-    /// In the source.
     pub source: Option<String>,
-    /// In the target.
     pub target: Option<String>,
 }
 
 /// What a repair did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
-    /// Rows written.
     pub written: i64,
-    /// Rows removed.
     pub removed: i64,
 }
 
@@ -277,7 +253,6 @@ pub struct Repaired {
 pub struct Replay {
     /// What became of each letter.
     pub letters: Vec<ReplayedLetter>,
-    /// Rows that were written.
     pub written: u32,
     /// Rows that the target had already.
     pub unchanged: u32,
@@ -289,16 +264,13 @@ pub struct Replay {
     pub not_open: u32,
     /// Letters of the pipeline that are open afterwards.
     pub left: i64,
-    /// How long it took.
     pub took_ms: u64,
 }
 
 /// A dead letter and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayedLetter {
-    /// Its identity.
     pub id: i64,
-    /// What became of it.
     pub outcome: ReplayOutcome,
     /// Why it was refused again.
     pub error: Option<String>,

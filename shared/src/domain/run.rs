@@ -81,15 +81,12 @@ pub struct UnfinishedRun {
 /// A row of `etl.etl_runs`.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Identity.
     pub id: RunId,
     /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
-    /// That pipeline's name.
     pub pipeline: String,
     /// The mode it was requested in.
     pub mode: Mode,
-    /// How it stands.
     pub status: RunStatus,
     /// What asked for it.
     pub trigger: Trigger,
@@ -97,7 +94,6 @@ pub struct Run {
     pub requested_at: DateTime<Utc>,
     /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
     /// Rows that its query returned.
     pub rows_read: i64,
@@ -109,15 +105,10 @@ pub struct Run {
     pub rows_removed: i64,
     /// Estimate of the rows to read.
     pub rows_total: Option<i64>,
-    /// Batches committed.
     pub batches: i64,
-    /// Attempts that failed.
     pub attempts: i32,
-    /// Why it failed, truncated.
     pub error: Option<String>,
-    /// Class of that error.
     pub error_class: Option<ErrorClass>,
-    /// Where it began.
     pub checkpoint_from: Option<Checkpoint>,
     /// Where it stands or ended.
     pub checkpoint_to: Option<Checkpoint>,

@@ -86,9 +86,7 @@ impl Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {} a pipeline that is {from}", command.verb())]
 pub struct IllegalTransition {
-    /// The status it has.
     pub from: Status,
-    /// What was asked.
     pub command: Command,
 }
 

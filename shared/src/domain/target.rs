@@ -105,9 +105,7 @@ pub struct Target {
     pub target: String,
     /// Columns that identify a row.
     pub key: Vec<String>,
-    /// Settings of the target.
     pub options: Value,
-    /// When it was allowed.
     pub created_at: DateTime<Utc>,
 }
 

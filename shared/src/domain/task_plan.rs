@@ -11,15 +11,12 @@ use super::{
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its place, from 1.
     pub order_index: i32,
-    /// Kind of code.
     pub task_type: TaskKind,
     /// The query of an SQL step, the registered name of a transform.
     pub body: String,
     /// Overrides the pipeline's target; only the last step may.
     pub target_table: Option<String>,
-    /// The transform's options.
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 

@@ -66,7 +66,6 @@ impl Configured {
 pub struct TransformKind {
     /// What a plan calls it.
     pub name: &'static str,
-    /// What it does.
     pub description: &'static str,
     /// The JSON schema of its options.
     pub schema: fn() -> Value,

@@ -16,11 +16,8 @@ use crate::{
 /// A run that there is not yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fresh<'a> {
-    /// What it executes.
     pub inputs: &'a PipelineDraft,
-    /// How it walks.
     pub mode: Mode,
-    /// Where it begins.
     pub from: Option<&'a Checkpoint>,
     /// Where it is cut into ranges.
     pub cuts: &'a [Cut],

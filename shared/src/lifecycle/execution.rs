@@ -38,7 +38,6 @@ pub struct HeldJob {
     pub id: String,
     /// What is to be done.
     pub batch: BatchJob,
-    /// Who holds it.
     pub worker: String,
 }
 

@@ -26,11 +26,8 @@ pub enum LifecycleError {
     WalksOtherwise {
         /// The run that was to be repeated.
         run: RunId,
-        /// Its columns.
         then: String,
-        /// The pipeline.
         pipeline: String,
-        /// Its columns now.
         now: String,
     },
     /// Repeating that run would write other rows than the pipeline does now, or write them elsewhere.
@@ -43,17 +40,14 @@ pub enum LifecycleError {
         run: RunId,
         /// What is not the same any more.
         differs: Vec<&'static str>,
-        /// The pipeline.
         pipeline: String,
     },
     /// Another run writes the same target.
     #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
     TargetBusy {
-        /// The target.
         target: String,
         /// The pipeline whose run is unfinished.
         writer: String,
-        /// How that run stands.
         status: RunStatus,
     },
     /// Another pipeline's rows would be removed.
@@ -61,22 +55,12 @@ pub enum LifecycleError {
         "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
          removed with its rows. Give one of them a target of its own, or make them one query"
     )]
-    SharedTarget {
-        /// The target.
-        target: String,
-        /// The other pipeline.
-        other: String,
-    },
+    SharedTarget { target: String, other: String },
     /// The unfinished run is none of the kind that is asked for.
     #[error(
         "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
     )]
-    AnotherRun {
-        /// The unfinished run.
-        run: RunId,
-        /// The pipeline.
-        pipeline: String,
-    },
+    AnotherRun { run: RunId, pipeline: String },
     /// The command makes no sense now.
     #[error("{transition}{}", advice(.transition))]
     Illegal {

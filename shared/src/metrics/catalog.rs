@@ -11,15 +11,12 @@ use super::{
 /// A metric.
 #[derive(Debug)]
 pub struct Metric {
-    /// Its name in Prometheus.
     pub name: &'static str,
-    /// How its value moves.
     pub kind: Kind,
     /// The process that shows it.
     pub shown_by: ShownBy,
     /// Its labels, without those that Prometheus adds.
     pub labels: &'static [&'static str],
-    /// The help text.
     pub help: &'static str,
 }
 

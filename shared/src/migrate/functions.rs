@@ -13,7 +13,6 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 pub struct FunctionFile {
     /// For instance `etl_page.read`.
     pub name: &'static str,
-    /// The statements.
     pub text: &'static str,
 }
 

@@ -48,7 +48,6 @@ pub struct Foreign {
     pub what: String,
     /// The schema itself, or the schema of the object.
     pub schema: String,
-    /// The role.
     pub owner: String,
 }
 

@@ -37,7 +37,6 @@ const MAKE_METADATA: &str = "a superuser makes it again (create extension if not
 /// The extension hstore, where it is not in the queue's own schema.
 #[derive(Debug, sqlx::FromRow)]
 struct Elsewhere {
-    /// Its schema, quoted.
     schema: String,
     /// Its owner, if that account could drop it and is not trusted.
     owner: Option<String>,

@@ -40,7 +40,6 @@ pub struct Totals {
     pub missing: i64,
     /// Rows that the source does not have.
     pub extra: i64,
-    /// Rows with other values.
     pub different: i64,
 }
 

@@ -9,11 +9,8 @@ use crate::domain::{ErrorClass, PipelineId, RunId};
 /// Where refused rows come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// The pipeline.
     pub pipeline: PipelineId,
-    /// The run.
     pub run: RunId,
-    /// The batch.
     pub batch: i64,
     /// The key columns of the target.
     pub key: &'a [String],
@@ -79,21 +76,15 @@ pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], er
 pub struct DeadLetter {
     /// Its identity; later ones are greater.
     pub id: i64,
-    /// The pipeline.
     pub pipeline_id: PipelineId,
-    /// The run.
     pub run_id: RunId,
-    /// The batch.
     pub batch: i64,
     /// The key columns of the row, by name.
     pub key: Json<Box<RawValue>>,
     /// The row as it should have been written; none where it is too wide to be shown.
     pub row: Option<Json<Box<RawValue>>>,
-    /// Why it was refused.
     pub error: String,
-    /// Class of that error.
     pub error_class: ErrorClass,
-    /// When it was refused.
     pub created_at: DateTime<Utc>,
     /// When it was replayed, or found to be of no use any more.
     pub replayed_at: Option<DateTime<Utc>>,
@@ -131,7 +122,6 @@ pub async fn list(
 /// A letter that is about to be replayed.
 #[derive(Debug)]
 pub struct Letter {
-    /// Its identity.
     pub id: i64,
     /// The key columns of the row, by name.
     pub key: Value,

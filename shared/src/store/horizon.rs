@@ -21,7 +21,6 @@ const RECOVERED: &str = "-1/";
 /// Up to where every row is settled, what was left out of that, and how far the pipeline has read.
 #[derive(Debug, Clone)]
 pub struct Horizon {
-    /// The database's clock.
     pub clock: DateTime<Utc>,
     /// Transactions that began before this have ended, but for those that are named here.
     pub upper: DateTime<Utc>,
@@ -83,7 +82,6 @@ pub async fn look(connection: &mut PgConnection, run: RunId, patience: Duration)
 pub struct Reread {
     /// Once this transaction has ended.
     pub transaction: String,
-    /// From here on.
     pub from_key: DateTime<Utc>,
 }
 

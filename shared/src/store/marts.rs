@@ -7,11 +7,8 @@ use sqlx::{PgConnection, postgres::types::Oid};
 pub struct NewMart {
     /// Its name, without the schema.
     pub table: String,
-    /// Its columns, in order.
     pub columns: Vec<String>,
-    /// Their types.
     pub types: Vec<u32>,
-    /// Its primary key.
     pub key: Vec<String>,
 }
 

@@ -10,7 +10,6 @@ use crate::domain::Position;
 /// What a statement returned.
 #[derive(Debug, sqlx::FromRow)]
 pub struct StatementOutcome {
-    /// Rows that it counted.
     pub rows_read: i64,
     /// Rows that it wrote or removed.
     pub rows_written: i64,

@@ -14,11 +14,9 @@ pub const REPORTS_CHANNEL: &str = "vitrina_reports";
 /// A report about to be queued.
 #[derive(Debug)]
 pub struct NewReport<'a> {
-    /// Its identity.
     pub id: ReportId,
     /// The pipeline it is about.
     pub pipeline_id: PipelineId,
-    /// What is wanted.
     pub request: &'a ReportRequest,
     /// Who asked for it.
     pub requested_by: &'a str,
@@ -168,11 +166,9 @@ pub(crate) async fn note_failure(
 /// A report that has not ended and has no live job.
 #[derive(Debug)]
 pub struct Stranded {
-    /// Its identity.
     pub id: ReportId,
     /// The pipeline it is about.
     pub pipeline_id: PipelineId,
-    /// What is wanted.
     pub request: Json<ReportRequest>,
     /// The request it came from.
     pub correlation_id: String,

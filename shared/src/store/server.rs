@@ -144,9 +144,7 @@ pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<
 /// A source schema, and what users' queries may not read in it.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The schema.
     pub schema: String,
-    /// Whether it is there.
     pub exists: bool,
     /// How many tables and views it has.
     pub tables: i64,

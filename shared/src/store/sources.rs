@@ -5,9 +5,7 @@ use sqlx::{PgConnection, postgres::types::Oid};
 /// What the relations of a query are made of.
 #[derive(Debug)]
 pub struct Sources {
-    /// Materialized views among them.
     pub materialized: Vec<String>,
-    /// Foreign tables among them.
     pub foreign: Vec<String>,
     /// Tables that get rows from another server.
     pub subscribed: Vec<String>,
@@ -18,7 +16,6 @@ pub struct Sources {
 /// A sequence that gives a column its numbers.
 #[derive(Debug)]
 pub struct Sequence {
-    /// As SQL writes it.
     pub name: String,
     /// How many numbers a session takes at once.
     pub cache: i64,

@@ -9,13 +9,11 @@ use crate::domain::{Checkpoint, PipelineId, RunId};
 /// How far a pipeline is durably written.
 #[derive(Debug)]
 pub struct State {
-    /// The last row.
     pub checkpoint: Checkpoint,
     /// The run that wrote it.
     pub run_id: RunId,
     /// The batch that wrote it.
     pub batch: i64,
-    /// When.
     pub updated_at: DateTime<Utc>,
     /// Where keys come from the clock: from when on transactions may not have been complete.
     pub horizon: Option<DateTime<Utc>>,

@@ -90,7 +90,6 @@ pub(crate) struct NewRun<'a> {
     pub inputs: &'a PipelineDraft,
     /// The run that it repeats, whose checkpoint it may move.
     pub repeats: Option<RunId>,
-    /// Where it begins.
     pub from: Option<&'a Checkpoint>,
     /// Where it is cut into ranges; it has one more than cuts.
     pub cuts: &'a [Cut],
@@ -237,7 +236,6 @@ pub(crate) struct RunChange<'a> {
     pub status: RunStatus,
     /// The job that ends with it, and the worker that must still hold it.
     pub job: Option<(&'a str, &'a str)>,
-    /// Why it failed.
     pub error: Option<(ErrorClass, &'a str)>,
     /// Only if every range was walked to its end, and no transaction is open that began before the run's bound and is not noted
     /// (`etl_rereads`).

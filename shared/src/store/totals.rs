@@ -10,13 +10,11 @@ use crate::domain::{Mode, RunStatus};
 pub struct Total {
     /// The pipeline's name, as it is now.
     pub pipeline: String,
-    /// Mode of the runs.
     pub mode: Mode,
     /// Where they write: `postgres` or `elasticsearch`.
     pub sink: String,
     /// How they ended; `None` for the unfinished one.
     pub status: Option<RunStatus>,
-    /// Runs that ended.
     pub runs: i64,
     /// Rows that their queries returned.
     pub rows_read: i64,
@@ -24,11 +22,8 @@ pub struct Total {
     pub rows_written: i64,
     /// Rows that they set aside.
     pub rows_rejected: i64,
-    /// Rows that they removed.
     pub rows_removed: i64,
-    /// Batches that they committed.
     pub batches: i64,
-    /// Batches that failed.
     pub attempts: i64,
     /// How long those that ended took, together.
     pub seconds: f64,

@@ -10,23 +10,17 @@ use crate::domain::{PipelineId, RunId, Status};
 pub struct Transition {
     /// Its place in the log; ids appear in commit order.
     pub id: i64,
-    /// The pipeline that changed.
     pub pipeline_id: PipelineId,
     /// Its name at that time.
     pub pipeline: String,
     /// The run it was about, if any.
     pub run_id: Option<RunId>,
-    /// Status before.
     pub from_status: Status,
-    /// Status after.
     pub to_status: Status,
-    /// Who did it.
     pub actor: String,
-    /// Why.
     pub reason: String,
     /// The request it came from.
     pub correlation_id: Option<String>,
-    /// When.
     pub at: DateTime<Utc>,
 }
 

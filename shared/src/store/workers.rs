@@ -6,11 +6,8 @@ use sqlx::PgConnection;
 /// A worker that reported within the last minute. One that did so in the future is gone: the clock was set back.
 #[derive(Debug)]
 pub struct Worker {
-    /// Unique name.
     pub name: String,
-    /// When it started.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it last reported.
     pub last_heartbeat: DateTime<Utc>,
     /// Batches it has in hand.
     pub jobs: i64,

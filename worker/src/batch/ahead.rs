@@ -47,11 +47,8 @@ impl Ahead {
 pub struct Pages {
     /// The work that they belong to.
     pub work: WorkHandle,
-    /// What reads them.
     pub reading: Arc<dyn Reading>,
-    /// Where they go.
     pub sink: Arc<dyn ExternalSink>,
-    /// What changes their rows.
     pub steps: Sequence,
     /// What the steps reach the world through.
     pub context: StepContext,

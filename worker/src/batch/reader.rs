@@ -16,7 +16,6 @@ use crate::{
 /// What is done with the rows of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Handling<'a> {
-    /// What changes the rows.
     pub steps: &'a Sequence,
     /// What the steps reach the world through.
     pub context: &'a StepContext,
@@ -34,7 +33,6 @@ pub struct Remains {
     end: Option<PageEnd>,
     /// Rows that a step refused, or that are too long.
     pub rejected: Vec<Rejected>,
-    /// How much those take.
     rejected_bytes: usize,
 }
 

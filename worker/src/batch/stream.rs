@@ -34,7 +34,6 @@ use crate::{
 /// What a streamed batch did.
 #[derive(Debug)]
 pub struct Streamed {
-    /// What was committed.
     pub outcome: BatchOutcome,
     /// Rows that were put aside.
     pub rejected: u64,

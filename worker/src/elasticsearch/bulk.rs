@@ -41,9 +41,7 @@ pub enum Action {
 /// Everything was acknowledged by the server, or rejected by name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Documents that are new.
     pub created: u64,
-    /// Documents that were changed.
     pub updated: u64,
     /// Documents that were there already, the same.
     pub unchanged: u64,
@@ -51,7 +49,6 @@ pub struct Written {
     pub superseded: u64,
     /// The highest of those versions.
     pub newest: Option<i64>,
-    /// Documents that are gone.
     pub deleted: u64,
     /// Documents that the server will never take.
     pub rejected: Vec<Rejected>,
@@ -60,9 +57,7 @@ pub struct Written {
 /// A document that cannot be written as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// The document.
     pub document: Document,
-    /// The server's reason.
     pub reason: String,
 }
 

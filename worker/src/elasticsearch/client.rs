@@ -41,11 +41,9 @@ pub struct Client {
 /// What the server said.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
     /// How long to wait before the next request.
     pub retry_after: Option<Duration>,
-    /// The body.
     pub body: Bytes,
 }
 

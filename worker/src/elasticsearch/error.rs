@@ -41,7 +41,6 @@ impl SinkErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SinkError {
-    /// What kind of failure.
     pub class: ErrorClass,
     /// What the server has answered.
     pub kind: SinkErrorKind,

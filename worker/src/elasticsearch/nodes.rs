@@ -24,7 +24,6 @@ struct Turns<T> {
 /// One of them.
 #[derive(Debug)]
 pub struct Node<T> {
-    /// What leads to it.
     pub transport: T,
     rests_until: Mutex<Option<Instant>>,
 }

@@ -45,13 +45,11 @@ impl Mark {
 /// A physical index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Physical {
-    /// Its name.
     pub name: String,
     /// What the server calls this very index: one that is made anew under its name, or restored from a snapshot, has another.
     pub uuid: String,
     /// Its aliases, with what the server says of each.
     pub aliases: Map<String, Value>,
-    /// Whether it is closed.
     pub closed: bool,
     /// The `_meta` of its mapping.
     pub meta: Map<String, Value>,

@@ -18,7 +18,6 @@ const PRIVILEGES: [&str; 5] = ["create_index", "index", "read", "manage", "view_
 pub struct Server {
     /// `elasticsearch`, or the name of a server that speaks the same language.
     pub distribution: String,
-    /// Its version.
     pub version: String,
     /// Which cluster it belongs to.
     pub cluster: String,

@@ -103,9 +103,7 @@ pub trait PageWriter: Send {
 /// What became of a page.
 #[derive(Debug)]
 pub struct PageWritten {
-    /// Documents that changed something.
     pub changes: u64,
-    /// Rows that were refused.
     pub rejected: Vec<Rejected>,
     /// Why some were not written although nothing is wrong with them.
     pub overtaken: Option<Overtaken>,

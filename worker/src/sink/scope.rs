@@ -35,7 +35,6 @@ pub enum Scope {
     Everything,
     /// Those up to a checkpoint.
     UpTo {
-        /// The last row.
         checkpoint: Checkpoint,
         /// Keys from here on will be read again.
         owed: Option<String>,

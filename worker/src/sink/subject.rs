@@ -18,7 +18,6 @@ use crate::{
 /// A pipeline with its reader and the key of its target.
 #[derive(Debug)]
 pub struct Subject {
-    /// The pipeline.
     pub pipeline: Pipeline,
     /// Its query and what that returns.
     pub reader: Reader,

@@ -34,7 +34,6 @@ use crate::{clock::DatabaseClock, session::Sessions};
 /// The home database.
 #[derive(Debug, Clone)]
 pub struct Home {
-    /// Describes queries.
     pub describing: Describing,
     /// Schemas that queries may read.
     pub schemas: SourceSchemas,

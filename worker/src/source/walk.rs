@@ -114,7 +114,6 @@ pub struct Walk {
     pub ties_again: bool,
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
-    /// Rows in a page.
     pub page_size: i64,
     /// The columns of the target's key.
     pub key: Vec<KeyColumn>,

@@ -10,7 +10,6 @@ pub type Block = Vec<BlockRow>;
 pub struct BlockRow {
     /// Its place in the block as it was read.
     pub(super) place: usize,
-    /// Its columns.
     pub document: Document,
 }
 

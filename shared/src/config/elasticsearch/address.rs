@@ -17,12 +17,7 @@ pub struct ElasticsearchUrl {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// A user and a password.
-    Basic {
-        /// The user's name.
-        user: String,
-        /// The password.
-        password: Secret,
-    },
+    Basic { user: String, password: Secret },
     /// An encoded API key.
     ApiKey(Secret),
 }

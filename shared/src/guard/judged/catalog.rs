@@ -342,9 +342,7 @@ const OUT_OF_REACH: &str = r"
 /// A type that an untrusted account could change, or replace by another one of the same name.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct Changeable {
-    /// As SQL writes it.
     pub name: String,
-    /// The untrusted account.
     pub owner: String,
     /// What they own: nothing where it is the type, or its schema, or the extension that brought it.
     pub schema: Option<String>,

@@ -78,7 +78,6 @@ pub(super) struct Mentions {
     /// Operators by which rows are sorted or compared.
     pub orders: BTreeSet<u32>,
     pub relations: BTreeSet<u32>,
-    /// Methods of table samples.
     pub samplings: BTreeSet<u32>,
     pub types: BTreeSet<u32>,
     /// Types whose values are made by a cast or a literal.

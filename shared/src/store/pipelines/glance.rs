@@ -20,7 +20,6 @@ pub struct Glance {
     pub open_dead_letters: i64,
     /// Transactions whose rows will be read again.
     pub rereads: i64,
-    /// From which key on.
     pub rereads_from: Option<DateTime<Utc>>,
 }
 

@@ -10,9 +10,7 @@ use crate::store::interval;
 /// What a worker says with its heartbeat.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// Its name.
     pub worker: &'a str,
-    /// The queue.
     pub queue: &'a str,
     /// The jobs that it works on.
     pub working: &'a [String],
@@ -92,7 +90,6 @@ pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Resu
 /// A worker that holds jobs.
 #[derive(Debug)]
 pub struct Holder {
-    /// Its name.
     pub name: String,
     /// When it reported, by a clock that may have been set since: another value means that it is alive.
     pub last_seen: DateTime<Utc>,
@@ -126,7 +123,6 @@ pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result
 /// A job that a worker holds.
 #[derive(Debug)]
 pub struct HeldJob {
-    /// Its id.
     pub id: String,
     /// What is to be done.
     pub payload: Vec<u8>,
@@ -155,7 +151,6 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
 /// A job about to be returned to the queue.
 #[derive(Debug)]
 pub struct ReturnedJob {
-    /// Its id.
     pub id: String,
     /// What is to be done.
     pub payload: Vec<u8>,

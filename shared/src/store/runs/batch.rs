@@ -46,7 +46,6 @@ pub async fn next_page(
 /// A batch about to be executed.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchCall<'a> {
-    /// The run.
     pub run: RunId,
     /// The range of the run.
     pub range: i32,
@@ -54,11 +53,8 @@ pub struct BatchCall<'a> {
     pub number: i64,
     /// The job that carries it.
     pub job: &'a str,
-    /// Who executes it.
     pub worker: &'a str,
-    /// The page's statement.
     pub statement: &'a str,
-    /// Rows in a page.
     pub page_size: i64,
     /// Whether the key is a `timestamptz`.
     pub by_time: bool,
@@ -73,7 +69,6 @@ pub struct BatchOutcome {
     pub rows_read: i64,
     /// Rows that were inserted or changed.
     pub rows_written: i64,
-    /// The last row.
     pub last: Option<Position>,
     /// Whether the range goes on with another batch.
     pub goes_on: bool,

@@ -12,17 +12,14 @@ use crate::{
 /// An unfinished run, as the worker that takes it up sees it.
 #[derive(Debug)]
 pub struct OpenRun {
-    /// Its identity.
     pub id: RunId,
     /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
-    /// How it walks.
     pub mode: Mode,
     /// Whether it is queued, executing or resting.
     pub status: RunStatus,
     /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
-    /// Where it begins.
     pub checkpoint_from: Option<Checkpoint>,
     /// What it was requested with.
     pub inputs: PipelineDraft,
@@ -157,7 +154,6 @@ pub enum Anew {
 /// How a run's start changes what its pipeline must read again.
 #[derive(Debug, Default, PartialEq)]
 pub struct Debts {
-    /// What is read now.
     pub settled: Vec<Due>,
     /// The pipeline's checkpoint moves back to here.
     pub rewind: Option<Checkpoint>,

@@ -74,7 +74,6 @@ pub async fn find_by_key(connection: &mut PgConnection, pipeline: PipelineId, ke
 pub struct PageEnd {
     /// When the last run of the page was requested.
     pub requested_at: DateTime<Utc>,
-    /// Its id.
     pub id: RunId,
 }
 
@@ -116,11 +115,8 @@ pub struct Sum {
     pub rows_read: i64,
     /// Rows that it inserted or changed.
     pub rows_written: i64,
-    /// Batches that it committed.
     pub batches: i64,
-    /// Attempts that failed.
     pub attempts: i32,
-    /// How long it took.
     pub seconds: f64,
 }
 
@@ -150,11 +146,8 @@ pub async fn unfinished(connection: &mut PgConnection) -> sqlx::Result<Vec<RunId
 /// The unfinished run that writes a target.
 #[derive(Debug)]
 pub struct Writer {
-    /// Name of its pipeline.
     pub pipeline: String,
-    /// Its pipeline.
     pub pipeline_id: PipelineId,
-    /// How it stands.
     pub status: RunStatus,
 }
 

@@ -15,9 +15,7 @@ pub struct Range {
     pub range_no: i32,
     /// The batch that comes next.
     pub next_batch: i64,
-    /// Where that batch begins.
     pub after: Option<Position>,
-    /// The run's correlation id.
     pub correlation_id: String,
     /// Whether a job that carries it on is waiting or executing.
     pub has_live_job: bool,

@@ -17,7 +17,6 @@ pub struct Mart {
     pub table: String,
     pub key: Vec<String>,
     pub columns: Vec<TargetColumn>,
-    /// What the query returns.
     pub read: Vec<SourceColumn>,
     /// What arrives, after all transforms.
     pub arriving: Vec<SourceColumn>,

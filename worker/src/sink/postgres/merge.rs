@@ -14,7 +14,6 @@ use crate::{
 /// How rows that were put down in `pg_temp.vitrina_page` are written.
 #[derive(Debug)]
 pub struct Merge {
-    /// Writes all of them.
     all: String,
     /// Writes those at the places `$1` to `$2`.
     some: String,

@@ -12,9 +12,7 @@ use crate::sink::{Scope, Subject, postgres::mart::Mart};
 
 /// What both sides are made of.
 pub struct Sides<'a> {
-    /// The pipeline.
     pub subject: &'a Subject,
-    /// The mart.
     pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
