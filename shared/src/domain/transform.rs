@@ -2,7 +2,7 @@
 //!
 //! A plan names a transform and gives it options. [`Registry::find`] looks the name up, [`TransformKind::configure`] checks
 //! the options, and a [`Transform`] declares what the API and the worker must know before a row moves. A [`RowTransform`] also
-//! says what becomes of a row: adding one is a file here and a line in [`BUILTIN`]. All other transforms are executed by the
+//! says what becomes of a row: adding one is a file here and a line in `BUILTIN`. All other transforms are executed by the
 //! worker, which adds them to its registry (`worker/src/step.rs`).
 
 mod document;
