@@ -8,7 +8,7 @@ create table etl.etl_targets (
     created_at timestamptz not null default now(),
 
     constraint etl_targets_pkey primary key (target),
-    constraint etl_targets_target_check check (target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]+:[a-z0-9][a-z0-9_.-]{0,199})$'),
+    constraint etl_targets_target_check check (target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]{1,16}:[a-z0-9][a-z0-9_.-]{0,199})$'),
     constraint etl_targets_key_check check (cardinality(key) between 1 and 16),
     constraint etl_targets_options_check check (jsonb_typeof(options) = 'object')
 );

@@ -931,9 +931,6 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
-    if not outermost then
-        return;
-    end if;
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
     -- A `set` hidden behind a `set local` would take effect at the commit. This replaces it.
@@ -948,7 +945,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query. For the outermost function it looks at prepared statements too, closes the query''s cursors, and sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; the outermost function looks at prepared statements too. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself: what follows in the statement executes with the rights to write marts';
 
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,
@@ -1281,7 +1278,7 @@ CREATE TABLE etl.etl_targets (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_targets_key_check CHECK (((cardinality(key) >= 1) AND (cardinality(key) <= 16))),
     CONSTRAINT etl_targets_options_check CHECK ((jsonb_typeof(options) = 'object'::text)),
-    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]+:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
+    CONSTRAINT etl_targets_target_check CHECK ((target ~ '^(analytics\.[a-z_][a-z0-9_]{0,62}|[a-z]{1,16}:[a-z0-9][a-z0-9_.-]{0,199})$'::text))
 );
 
 COMMENT ON TABLE etl.etl_targets IS 'The whitelist: the only tables and indexes that a pipeline may write';

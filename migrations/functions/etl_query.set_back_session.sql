@@ -6,9 +6,6 @@ begin
     if etl_query.session_state(path) <> before or outermost and etl_query.has_prepared() then
         perform etl_query.refuse_session();
     end if;
-    if not outermost then
-        return;
-    end if;
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
     -- A `set` hidden behind a `set local` would take effect at the commit. This replaces it.
@@ -24,4 +21,4 @@ end
 $$;
 
 comment on function etl_query.set_back_session is
-    'Fails if the session is not as it was before a query. For the outermost function it looks at prepared statements too, closes the query''s cursors, and sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself';
+    'Fails if the session is not as it was before a query; the outermost function looks at prepared statements too. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself: what follows in the statement executes with the rights to write marts';

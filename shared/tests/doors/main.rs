@@ -8,3 +8,4 @@ mod layers;
 mod marks;
 mod owners;
 mod scene;
+mod settings;
