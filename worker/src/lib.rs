@@ -1,13 +1,11 @@
 //! The data plane: executes batches, and knows nothing of the API.
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
-//! `jobs` is what jobs do, and decides about retries; `batch` is a batch from job to commit, with `plan` (what to read and write),
-//! `source` and `sink` (the doors to where rows come from and go to), `pushdown` (a page as one statement), `batch::stream` and `step`
+//! `jobs` is what jobs do, and decides about retries; `run` is a batch from job to commit, with `plan` (what to read and write),
+//! `source` and `sink` (the doors to where rows come from and go to), `pushdown` (a page as one statement), `run::stream` and `step`
 //! (rows that pass through the worker); `report` is what reports find out; `session` and `in_hand` are how users' queries are executed
-//! and let go of; `maintenance` keeps the
-//! tables in order.
+//! and let go of; `maintenance` keeps the tables in order.
 
-mod batch;
 mod clock;
 pub mod elasticsearch;
 mod environment;
@@ -23,6 +21,7 @@ mod queue;
 mod rejected;
 mod report;
 mod report_slots;
+mod run;
 mod service;
 mod session;
 pub mod sink;

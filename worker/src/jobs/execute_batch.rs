@@ -62,7 +62,7 @@ async fn execute(env: &Environment, mut job: HeldJob) {
         }
         let held = env.in_hand.take_up(job.batch.run_id.0);
         let outcome = tokio::select! {
-            outcome = AssertUnwindSafe(batch::execute(env, &mut job)).catch_unwind() => outcome,
+            outcome = AssertUnwindSafe(run::execute(env, &mut job)).catch_unwind() => outcome,
             silent = held.given_up() => Ok(Err(given_up(silent))),
         };
         drop(held);
