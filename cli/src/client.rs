@@ -2,6 +2,7 @@
 //!
 //! One method a call. An answer that is no success becomes a [`ClientError`], which says what to do about it.
 
+mod address;
 mod connection;
 mod error;
 mod events;
@@ -12,7 +13,8 @@ mod request;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use connection::{Address, Connection};
+pub use address::Address;
+pub use connection::Connection;
 pub use error::{ClientError, FieldError, Problem};
 pub use events::{Event, Events};
 pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};

@@ -8,13 +8,13 @@ use uuid::Uuid;
 use vitrina_shared::{
     configuration::{Allowed, WantedTarget},
     domain::{
-        Checkpoint, FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target,
-        Task, TaskKind, transform::TransformKind,
+        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind,
+        transform::TransformKind,
     },
     store::{state::State, workers::Worker},
 };
 
-use super::{MaxRemovedValue, OneOf, ProgressView, RunView, Values};
+use super::{CheckpointView, MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -197,23 +197,6 @@ impl StateView {
         let updated_at = state.as_ref().map(|state| state.updated_at);
         let checkpoint = state.and_then(|state| values.checkpoint(state.checkpoint));
         Self { checkpoint, run_id, batch, updated_at }
-    }
-}
-
-/// The key and id of a row, as the server writes them.
-#[derive(Debug, Serialize, ToSchema)]
-#[salvo(schema(name = "Checkpoint"))]
-pub struct CheckpointView {
-    /// Value of the incremental key.
-    pub key: String,
-    /// Value of the id; null before the first row with a greater key.
-    #[salvo(schema(required))]
-    pub id: Option<String>,
-}
-
-impl From<Checkpoint> for CheckpointView {
-    fn from(checkpoint: Checkpoint) -> Self {
-        Self { key: checkpoint.key, id: checkpoint.id }
     }
 }
 

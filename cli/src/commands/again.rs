@@ -18,7 +18,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let earlier: Run = client.run(&options.run).await?;
     let events = options.waiting.events(&client, &earlier.pipeline).await?;

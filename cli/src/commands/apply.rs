@@ -38,7 +38,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Some(path) = &options.file else {
         output::line(schema_text());
         return Ok(());

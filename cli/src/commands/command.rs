@@ -20,7 +20,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options, command: &str) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options, command: &str) -> Result<(), Failure> {
     let answer = options.server.client()?.command(&options.name, command).await?;
     if options.format.json {
         output::json(&answer);

@@ -39,7 +39,7 @@ struct Letter {
     replayed_at: Option<DateTime<Utc>>,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.dead_letters(&options.name, options.limit, options.all).await?;
     let name = options.name;
     options.format.show(found, |list: List<Letter>| {

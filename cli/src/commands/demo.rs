@@ -58,7 +58,7 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let addr = options.addr.clone().or_else(|| std::env::var("VITRINA_ADDR").ok());
     let env = Env::from_process()
         .with("VITRINA_ADDR", Some(addr.unwrap_or_else(|| "127.0.0.1:0".to_owned())))

@@ -30,7 +30,7 @@ pub struct Options {
 
 type Settings = (OptionalDatabaseConfig, SourceConfig, ElasticsearchConfig);
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let (database, source, elasticsearch): Settings = Env::from_process().read()?;
     let mut report = Report::default();
     let url = match database.url {

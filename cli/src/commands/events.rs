@@ -27,7 +27,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let mut events = client.log(options.name.as_deref(), options.last, options.follow).await?;
     while let Some(event) = events.next().await? {

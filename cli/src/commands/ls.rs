@@ -27,7 +27,7 @@ fn statuses() -> impl Iterator<Item = &'static str> {
     Status::VALUES.iter().map(|status| status.name())
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let mut found = options.server.client()?.pipelines().await?;
     if let Some(wanted) = &options.status {
         found.retain(|pipeline| pipeline["status"].as_str() == Some(wanted));

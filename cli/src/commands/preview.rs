@@ -26,7 +26,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let answer = client.report(&options.name, "preview", &json!({ "rows": options.rows })).await?;
     options.format.show(answer, |preview: Preview| text(&preview))

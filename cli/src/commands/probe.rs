@@ -16,7 +16,7 @@ pub struct Options {
 }
 
 /// Succeeds if the address answers 200.
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = reqwest::Client::builder().timeout(ANSWERS_WITHIN).no_proxy().build()?;
     let answer = client.get(&options.url).send().await?;
     match answer.status() {

@@ -91,7 +91,7 @@ struct Values {
     target: Option<String>,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let depth = options.depth.to_possible_value().map(|value| value.get_name().to_owned());
     let mut body = json!({ "depth": depth });

@@ -43,7 +43,7 @@ struct Letter {
     error: Option<String>,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let body = if options.ids.is_empty() { json!({}) } else { json!({ "ids": options.ids }) };
     let answer = options.server.client()?.report(&options.name, "dead-letters/replay", &body).await?;
     let refused = answer["refused"].as_i64().unwrap_or_default();

@@ -49,7 +49,7 @@ impl Waiting {
     }
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let events = options.waiting.events(&client, &options.name).await?;
     let kind = RunKind { full: options.full, allow_removal: options.allow_removal };

@@ -23,7 +23,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.runs(&options.name, options.limit).await?;
     let name = options.name;
     options.format.show(found, |list: List<Run>| {

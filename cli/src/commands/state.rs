@@ -20,7 +20,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.state(&options.name).await?;
     options.format.show(found, |state: State| text(&state))
 }

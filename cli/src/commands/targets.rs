@@ -21,7 +21,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(target) = &options.remove {
         options.server.client()?.forget_target(target).await?;
         if options.format.json {

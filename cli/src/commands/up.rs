@@ -31,7 +31,7 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let env = Env::from_process().with("VITRINA_ADDR", options.addr.as_ref());
     let (log, database, api, worker, source): Settings = with_own_database(env).read()?;
     let _telemetry = telemetry::init(&log, "vitrina")?;

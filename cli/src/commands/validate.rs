@@ -31,7 +31,7 @@ pub struct Options {
 /// Fields that the API adds to a pipeline and does not accept.
 const ADDED: [&str; 5] = ["id", "status", "version", "created_at", "updated_at"];
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     match (&options.file, &options.name) {
         (Some(path), _) => of_file(&client, &PipelineFile::open(path)?, options.format).await,

@@ -18,7 +18,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.server.client()?.workers().await?;
     options.format.show(found, |list: List<Worker>| {
         if list.items.is_empty() {

@@ -10,21 +10,18 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::error::{EmbeddedPostgresError, files};
-use super::files::{last_lines, sync_directory, write_whole};
+use super::files::{is_cluster, last_lines, sync_directory, write_whole};
 use super::home::Home;
 use super::installation::Installation;
 
 /// The superuser of every embedded cluster.
 pub(super) const OWNER: &str = "vitrina_owner";
 
-/// A directory with this file in it is a cluster.
-pub(super) const CONTROL_FILE: &str = "global/pg_control";
-
 const UNFINISHED: &str = "postgres.new-";
 
 /// Whether there is a cluster to start.
 pub(super) fn exists(home: &Home) -> bool {
-    home.cluster().join(CONTROL_FILE).exists()
+    is_cluster(&home.cluster())
 }
 
 /// Removes what killed attempts left, and sets aside a directory that stands in the cluster's place but is none.

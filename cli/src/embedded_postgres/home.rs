@@ -19,8 +19,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
-use super::cluster::CONTROL_FILE;
 use super::error::{EmbeddedPostgresError, files};
+use super::files::is_cluster;
 
 const ELSEWHERE: &str = "/var/lib/vitrina";
 
@@ -39,7 +39,7 @@ impl Home {
         let here = data_dir.join("postgres");
         let account = Account::for_cluster(&here)?;
         let may_enter = account.may_enter(&data_dir).await;
-        if here.join(CONTROL_FILE).exists() && !may_enter {
+        if is_cluster(&here) && !may_enter {
             return Err(EmbeddedPostgresError::NotEntered { cluster: here, account: account.to_string() });
         }
         if let Some(directory) = noted_elsewhere(&data_dir) {
@@ -88,7 +88,7 @@ fn create_enterable(directory: &Path) -> Result<(), EmbeddedPostgresError> {
 
 /// What an earlier start noted in the data directory, unless a cluster has come here since.
 pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
-    if data_dir.join("postgres").join(CONTROL_FILE).exists() {
+    if is_cluster(&data_dir.join("postgres")) {
         return None;
     }
     let note = fs::read_to_string(data_dir.join("postgres.elsewhere")).ok()?;
