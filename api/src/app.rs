@@ -118,12 +118,13 @@ impl App {
 
     /// Executes a command when it is its turn among those that name the pipeline in the same way. So only one of many
     /// requests holds a connection while the pipeline's row is locked.
-    pub async fn command<T: Send + 'static>(
+    pub async fn command<T: Send + 'static, F: Future<Output = ApiResult<T>> + Send + 'static>(
         &self,
         pipeline: PipelineRef,
-        work: impl Future<Output = ApiResult<T>> + Send + 'static,
+        work: impl FnOnce(PgPool, PipelineRef) -> F,
     ) -> ApiResult<T> {
-        turns::finish(self.commands.take(&pipeline).await?, work).await
+        let turn = self.commands.take(&pipeline).await?;
+        turns::finish(turn, work(self.db(), pipeline)).await
     }
 
     /// The state of the request's server.

@@ -33,7 +33,6 @@ pub struct Page<T: ToSchema + 'static> {
     /// The items.
     pub items: Vec<T>,
     /// The `cursor` of the next page; null on the last one.
-    #[salvo(schema(required))]
     pub next_cursor: Option<String>,
 }
 

@@ -21,7 +21,6 @@ pub struct CheckpointView {
     /// Value of the incremental key.
     pub key: String,
     /// Value of the id; null before the first row with a greater key.
-    #[salvo(schema(required))]
     pub id: Option<String>,
 }
 
