@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, preview, probe, reconcile, replay,
-    run, runs, show, state, targets, up, validate, workers,
+    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview,
+    probe, reconcile, replay, run, runs, show, state, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -91,13 +91,13 @@ A file:
     Ls(ls::Options),
     /// Show a pipeline: its configuration, status and last run
     #[command(after_help = "Example:\n  vitrina show film_dim")]
-    Show(show::Options),
+    Show(OnePipeline),
     /// List the runs of a pipeline, newest first
     #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]
     Runs(runs::Options),
     /// Show how far a pipeline is durably written
     #[command(after_help = "Example:\n  vitrina state film_dim")]
-    State(state::Options),
+    State(OnePipeline),
     /// List live workers
     #[command(after_help = "Example:\n  vitrina workers")]
     Workers(workers::Options),
@@ -116,15 +116,15 @@ A file:
     Run(run::Options),
     /// Pause a pipeline after its current batch
     #[command(after_help = "Example:\n  vitrina pause film_dim    later: vitrina run film_dim")]
-    Pause(command::Options),
+    Pause(OnePipeline),
     /// End a pipeline's unfinished run
     ///
     /// What was written stays, and so does the checkpoint.
     #[command(after_help = "Example:\n  vitrina cancel film_dim")]
-    Cancel(command::Options),
+    Cancel(OnePipeline),
     /// Forget a pipeline's checkpoint: its next run begins at the beginning
     #[command(after_help = "Example:\n  vitrina reset film_dim")]
-    Reset(command::Options),
+    Reset(OnePipeline),
     /// Repeat an earlier run, with its configuration and from where it began
     #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
     Again(again::Options),

@@ -11,7 +11,7 @@ mod reports;
 mod request;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use address::Address;
 pub use connection::Connection;
@@ -190,9 +190,4 @@ impl Client {
         let meant = nearest::of(name, names).map(str::to_owned);
         Err(ClientError::NoPipeline { name: name.to_owned(), meant, known: known.len() })
     }
-}
-
-/// The JSON of a list, in the API's own form.
-pub fn items(items: Vec<Value>) -> Value {
-    json!({ "items": items })
 }

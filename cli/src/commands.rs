@@ -11,6 +11,7 @@ pub(crate) mod events;
 pub(crate) mod ls;
 pub(crate) mod migrate;
 mod objects;
+pub(crate) mod one_pipeline;
 pub(crate) mod preview;
 pub(crate) mod probe;
 pub(crate) mod reconcile;

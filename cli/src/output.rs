@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub use quiet_keys::QuietKeys;
 pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, counted, duration, paint, status, thousands, time};
-pub use table::{Cell, Table};
+pub use table::{Cell, Table, table};
 
 pub use vitrina_shared::process::printable;
 use vitrina_shared::process::{Failure, steers_a_terminal};

@@ -6,7 +6,6 @@ use vitrina_shared::process::Failure;
 use super::run::{self, Waiting};
 use crate::client::{Connection, Run};
 
-/// Options of `again`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Id of a run

@@ -20,7 +20,6 @@ use crate::{
 pub(crate) use self::plan::Plan;
 use self::plan::{PipelinePlan, Step};
 
-/// Options of `apply`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// The file, `-` for standard input

@@ -18,7 +18,6 @@ use crate::{
     output::{self, thousands},
 };
 
-/// Options of `cinema`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// How many films there should be

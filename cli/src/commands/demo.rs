@@ -35,7 +35,6 @@ const INDEXES: &str = include_str!("../../../demo/elasticsearch.yaml");
 /// Where the embedded PostgreSQL lives, unless told otherwise.
 const DATA_DIR: &str = ".vitrina";
 
-/// Options of `demo`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// How many films there should be

@@ -16,7 +16,6 @@ use vitrina_shared::{
 use self::check::{Check, Report};
 use crate::{client::Connection, embedded_postgres, output::Format};
 
-/// Options of `doctor`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Where the embedded PostgreSQL lives, if DATABASE_URL is not set

@@ -9,7 +9,6 @@ use crate::{
     output::{self, DIM, Format, WARN, duration, paint, printable, status, thousands, time},
 };
 
-/// Options of `events`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Only of this pipeline, by name or id

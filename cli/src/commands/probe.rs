@@ -8,7 +8,6 @@ use vitrina_shared::process::Failure;
 /// A service that takes longer is not well.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Options of `probe`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// What to ask, for instance http://127.0.0.1:8080/ready

@@ -1,24 +1,17 @@
 //! `vitrina reconcile`.
 
-use std::collections::BTreeMap;
-
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use vitrina_shared::process::Failure;
-
-use super::objects;
-use crate::{
-    client::Connection,
-    output::{BAD, Format, GOOD, Table, counted, duration, paint, thousands},
+use vitrina_shared::{
+    domain::report::{Difference, Reconciliation, Repaired},
+    process::Failure,
 };
 
-/// Options of `reconcile`.
+use super::one_pipeline::OnePipeline;
+use crate::output::{BAD, GOOD, Table, counted, duration, paint, table, thousands};
+
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
     /// How closely to look
     #[arg(long, value_enum, default_value_t = Depth::Counts)]
     depth: Depth,
@@ -29,9 +22,7 @@ pub struct Options {
     #[arg(long, requires = "repair")]
     remove_extra: bool,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
+    pipeline: OnePipeline,
 }
 
 /// How closely to look.
@@ -45,69 +36,22 @@ enum Depth {
     Rows,
 }
 
-/// What a worker found.
-#[derive(Debug, Deserialize)]
-struct Reconciliation {
-    source_rows: i64,
-    target_rows: i64,
-    #[serde(default)]
-    missing: Option<i64>,
-    #[serde(default)]
-    extra: Option<i64>,
-    #[serde(default)]
-    different: Option<i64>,
-    #[serde(default)]
-    in_flight: i64,
-    repaired: Option<Repaired>,
-    control_column: Option<String>,
-    source_min: Option<Value>,
-    source_max: Option<Value>,
-    target_min: Option<Value>,
-    target_max: Option<Value>,
-    #[serde(default)]
-    sample: Vec<Difference>,
-    note: Option<String>,
-    took_ms: i64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Repaired {
-    written: i64,
-    removed: i64,
-}
-
-/// A row that differs.
-#[derive(Debug, Deserialize)]
-struct Difference {
-    kind: String,
-    key: BTreeMap<String, Value>,
-    #[serde(default)]
-    columns: BTreeMap<String, Values>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Values {
-    source: Option<String>,
-    target: Option<String>,
-}
-
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.server.client()?;
+    let client = options.pipeline.client()?;
     let depth = options.depth.to_possible_value().map(|value| value.get_name().to_owned());
     let mut body = json!({ "depth": depth });
     if options.repair {
         body["repair"] = if options.remove_extra { "all".into() } else { true.into() };
     }
-    let answer = client.report(&options.name, "reconcile", &body).await?;
+    let answer = client.report(&options.pipeline.name, "reconcile", &body).await?;
     let state = State::of(&answer);
-    options.format.show(answer, |found: Reconciliation| text(&options.name, &found, state))?;
-    let name = options.name;
+    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, state))?;
+    let name = options.pipeline.name;
     match state {
         State::Equal | State::Repaired => Ok(()),
         State::Differs => Err(format!("`{name}` differs from its source").into()),
-        State::StillDiffers(1) => Err(format!("`{name}` still differs from its source in 1 row").into()),
         State::StillDiffers(rows) => {
-            Err(format!("`{name}` still differs from its source in {} rows", thousands(rows)).into())
+            Err(format!("`{name}` still differs from its source in {}", counted(rows, "row")).into())
         }
     }
 }
@@ -144,13 +88,11 @@ impl State {
 fn text(name: &str, found: &Reconciliation, state: State) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
-    if let Some(column) = &found.control_column {
-        let shown = |value: &Option<Value>| value.as_ref().map(objects::text).unwrap_or_default();
-        let range =
-            [("least", &found.source_min, &found.target_min), ("greatest", &found.source_max, &found.target_max)];
-        for (which, source, target) in range {
-            table.row([format!("{which} {column}").into(), shown(source).into(), shown(target).into()]);
-        }
+    let shown = |value: &Option<String>| value.clone().unwrap_or_default();
+    for (which, source, target) in
+        [("least", &found.source_min, &found.target_min), ("greatest", &found.source_max, &found.target_max)]
+    {
+        table.row([format!("{which} {}", found.control_column).into(), shown(source).into(), shown(target).into()]);
     }
     let mut lines = vec![table.render()];
     for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
@@ -173,19 +115,22 @@ fn text(name: &str, found: &Reconciliation, state: State) -> String {
 }
 
 fn sample(differences: &[Difference]) -> String {
-    let mut table = Table::new(&["kind", "key", "source → mart"]);
-    for one in differences {
-        let key: Vec<_> = one.key.iter().map(|(name, value)| format!("{name}={}", objects::text(value))).collect();
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+    let rows = differences.iter().map(|one| {
+        let key = one.key.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()));
         let columns = one.columns.iter();
         let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
-        table.row([(&one.kind).into(), key.join(", ").into(), columns.collect::<Vec<_>>().join("; ").into()]);
-    }
-    table.render()
+        [
+            one.kind.as_str().into(),
+            key.collect::<Vec<_>>().join(", ").into(),
+            columns.collect::<Vec<_>>().join("; ").into(),
+        ]
+    });
+    table(["kind", "key", "source → mart"], rows)
 }
 
 fn verdict(name: &str, found: &Reconciliation, state: State) -> String {
-    let took = duration(found.took_ms);
+    let took = duration(found.took_ms.cast_signed());
     match state {
         State::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
         State::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),

@@ -11,7 +11,6 @@ use crate::{
     output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
 };
 
-/// Options of `run`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Name or id of a pipeline

@@ -1,27 +1,15 @@
 //! `vitrina show`.
 
-use clap::Args;
 use vitrina_shared::process::Failure;
 
+use super::one_pipeline::OnePipeline;
 use crate::{
-    client::{Connection, List, Pipeline, Run},
-    output::{self, BOLD, DIM, Format, duration, paint, printable, status, thousands, time},
+    client::{List, Pipeline, Run},
+    output::{self, BOLD, DIM, duration, paint, printable, status, thousands, time},
 };
 
-/// Options of `show`.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
-    #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
-}
-
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.server.client()?;
+pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
+    let client = options.client()?;
     let found = client.pipeline(&options.name).await?;
     if options.format.json {
         output::json(&found);

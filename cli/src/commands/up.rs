@@ -17,7 +17,6 @@ use crate::{
     services::{Services, Settings},
 };
 
-/// Options of `up`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Where the API listens [default: VITRINA_ADDR or 127.0.0.1:8080]

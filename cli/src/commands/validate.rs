@@ -13,7 +13,6 @@ use crate::{
     pipeline_file::{PipelineFile, report},
 };
 
-/// Options of `validate`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Name or id of a pipeline

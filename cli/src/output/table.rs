@@ -42,6 +42,13 @@ struct Column {
     right: bool,
 }
 
+/// A table of these rows, as wide as the terminal at most.
+pub fn table<const N: usize>(columns: [&str; N], rows: impl IntoIterator<Item = [Cell; N]>) -> String {
+    let mut table = Table::new(&columns);
+    rows.into_iter().for_each(|row| table.row(row));
+    table.render()
+}
+
 impl Table {
     /// A table with these columns.
     pub fn new(names: &[&str]) -> Self {

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::{DATA_DIR, Options, outcome::Outcome};
-use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, Table, duration, paint, thousands};
+use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, duration, paint, thousands};
 
 const TICK: Duration = Duration::from_millis(120);
 
@@ -77,20 +77,18 @@ impl Screen {
 }
 
 fn table(outcomes: &[Outcome]) -> String {
-    let mut table = Table::new(&["mart", ">rows read", ">written", ">time", ">rows/s", "reconciled"]);
-    for one in outcomes {
-        let good = one.is_good();
-        let verdict = format!("{} {}", if good { "✓" } else { "✗" }, one.verdict());
-        table.row([
+    let rows = outcomes.iter().map(|one| {
+        let (mark, style) = if one.is_good() { ("✓", GOOD) } else { ("✗", BAD) };
+        [
             (&one.name).into(),
             thousands(one.rows_read).into(),
             thousands(one.rows_written).into(),
             duration(one.duration_ms).into(),
             one.rows_per_second.map(thousands).unwrap_or_default().into(),
-            Cell::styled(verdict, if good { GOOD } else { BAD }),
-        ]);
-    }
-    table.render()
+            Cell::styled(format!("{mark} {}", one.verdict()), style),
+        ]
+    });
+    output::table(["mart", ">rows read", ">written", ">time", ">rows/s", "reconciled"], rows)
 }
 
 /// Three things to try, with the program called as it was called now.
