@@ -82,10 +82,8 @@ pub struct CinemaSummary {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CinemaError {
-    /// Ratings need films.
     #[error("ratings need films: ask for at least one film, or for no ratings")]
     NothingToRate,
-    /// A table of this name exists and is not ours.
     #[error(
         "{table} exists already and is not the demo's (it has {found}); nothing was changed: use another database for \
          the demo, or your own tables without it"

@@ -10,6 +10,7 @@ mod model;
 mod reports;
 mod request;
 
+use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ClientError, FieldError, Problem};
 pub use events::{Event, Events};
-pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};
+pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Target, Transition, Worker};
 
 use crate::nearest;
 use request::{Request, segment};
@@ -83,13 +84,8 @@ impl Client {
 
     /// Changes a pipeline, if it is still at that version.
     pub async fn change_pipeline(&self, name: &str, version: i64, changes: &Value) -> Result<Value, ClientError> {
-        let request = Request::patch(&format!("pipelines/{}", segment(name))).body(changes);
+        let request = Request::new(Method::PATCH, &format!("pipelines/{}", segment(name))).body(changes);
         self.send(request.header("If-Match", format!("\"{version}\""))).await
-    }
-
-    /// The status of a pipeline, its unfinished run and how far that is.
-    pub async fn status(&self, name: &str) -> Result<Status, ClientError> {
-        self.of_pipeline(name, self.get(&format!("pipelines/{}/status", segment(name))).await).await
     }
 
     /// How far a pipeline is durably written.
@@ -113,7 +109,7 @@ impl Client {
         let wanted: Vec<_> =
             wanted.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| format!("{name}=true")).collect();
         let query = if wanted.is_empty() { String::new() } else { format!("?{}", wanted.join("&")) };
-        let mut request = Request::post(&format!("pipelines/{}/run{query}", segment(name)));
+        let mut request = Request::new(Method::POST, &format!("pipelines/{}/run{query}", segment(name)));
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key.to_owned());
         }
@@ -142,7 +138,7 @@ impl Client {
 
     /// Takes a target off the whitelist.
     pub async fn forget_target(&self, target: &str) -> Result<(), ClientError> {
-        self.answer(Request::delete(&format!("targets/{}", segment(target)))).await.map(|_| ())
+        self.answer(Request::new(Method::DELETE, &format!("targets/{}", segment(target)))).await.map(|_| ())
     }
 
     /// The workers that are alive.

@@ -58,38 +58,26 @@ impl Problem {
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No server listens at the address.
     #[error(
         "no API answers at {address} ({reason}): start one with `vitrina up`, or say where it is with --url or \
          VITRINA_URL"
     )]
     Unreachable { address: Address, reason: String },
-    /// The server's certificate is not trusted.
     #[error(
         "the certificate of {address} is not trusted ({reason}): use a certificate of an authority that this machine \
          knows, or name its file in SSL_CERT_FILE"
     )]
     Certificate { address: Address, reason: String },
-    /// The server does not answer in time, or stopped in the middle.
     #[error("{address} did not answer in time: see whether it is busy (`vitrina doctor`), and try again")]
     TimedOut { address: Address },
-    /// The answer is incomplete.
     #[error("the connection to {address} was lost ({reason}): see whether the API still runs, and try again")]
     Lost { address: Address, reason: String },
-    /// The answer is not of a Vitrina API.
+    /// `to` is the target of a redirect.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
-    NotVitrina {
-        url: String,
-        status: u16,
-        /// The target of a redirect.
-        to: Option<String>,
-    },
+    NotVitrina { url: String, status: u16, to: Option<String> },
     /// 401.
     #[error("{}", unauthorized(*has_token))]
-    Unauthorized {
-        /// Whether the request had a token.
-        has_token: bool,
-    },
+    Unauthorized { has_token: bool },
     /// 403.
     #[error("{detail}: ask for a token with that role, and give it with VITRINA_TOKEN or --token")]
     Forbidden { detail: String },
@@ -99,22 +87,16 @@ pub enum ClientError {
     /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
     Refused(Problem),
-    /// The token is the user's and the address comes from a `.env` file.
     #[error(
         "the file .env of this directory names the address ({name}), and not the token: a token is sent only to an address that \
          you gave yourself; give --url or set VITRINA_URL in the environment, or keep both in the file"
     )]
-    Mixed {
-        /// The variable that names the address.
-        name: &'static str,
-    },
-    /// A variable of the environment is wrong.
+    Mixed { name: &'static str },
     #[error("{name} is wrong: {reason}")]
     Variable { name: &'static str, reason: String },
     /// A report ended without a result.
     #[error("{0}")]
     Report(String),
-    /// The HTTP client could not be created.
     #[error("cannot prepare for HTTP: {0}")]
     NoHttp(String),
 }

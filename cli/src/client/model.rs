@@ -33,31 +33,12 @@ pub struct Pipeline {
     pub updated_at: DateTime<Utc>,
 }
 
-/// The status of a pipeline.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Status {
-    pub status: String,
-    pub active_run: Option<Run>,
-    pub progress: Option<Pace>,
-}
-
-/// Progress of a run.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Pace {
-    pub rows_total: Option<i64>,
-    /// Mean speed since the first batch.
-    pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
-    pub eta_seconds: Option<f64>,
-}
-
 /// One attempt to run a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
     pub id: String,
     pub pipeline: String,
     pub status: String,
-    pub trigger: String,
     pub requested_at: DateTime<Utc>,
     /// From its first batch to its end, or to now.
     pub duration_ms: Option<i64>,
@@ -149,7 +130,6 @@ pub struct Target {
 /// One entry of the log of status changes.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Transition {
-    pub id: i64,
     pub pipeline: String,
     pub run_id: Option<String>,
     pub from: String,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{StatusCode, header};
+use reqwest::{Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -20,9 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug, Deserialize)]
 struct Report {
     status: String,
-    #[serde(default)]
     result: Option<Value>,
-    #[serde(default)]
     error: Option<String>,
 }
 
@@ -30,7 +28,7 @@ impl Client {
     /// Asks for a report (`reconcile`, `preview`, `dead-letters/replay`) and waits for its result.
     pub async fn report(&self, name: &str, kind: &str, body: &Value) -> Result<Value, ClientError> {
         let path = format!("pipelines/{}/{kind}?wait={WAIT}", segment(name));
-        let request = Request::post(&path).body(body).within(Duration::from_secs(WAIT + 30));
+        let request = Request::new(Method::POST, &path).body(body).within(Duration::from_secs(WAIT + 30));
         let answer = self.of_pipeline(name, self.answer(request).await).await?;
         let status = answer.status();
         let location = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);

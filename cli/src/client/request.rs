@@ -22,24 +22,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    fn new(method: Method, path: &str) -> Self {
+    pub(super) fn new(method: Method, path: &str) -> Self {
         Self { method, path: path.to_owned(), body: None, headers: Vec::new(), within: ANSWER_WITHIN }
-    }
-
-    pub(super) fn get(path: &str) -> Self {
-        Self::new(Method::GET, path)
-    }
-
-    pub(super) fn post(path: &str) -> Self {
-        Self::new(Method::POST, path)
-    }
-
-    pub(super) fn delete(path: &str) -> Self {
-        Self::new(Method::DELETE, path)
-    }
-
-    pub(super) fn patch(path: &str) -> Self {
-        Self::new(Method::PATCH, path)
     }
 
     pub(super) fn body(mut self, body: &Value) -> Self {
@@ -60,12 +44,11 @@ impl Request {
 
 impl Client {
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.send(Request::get(path)).await
+        self.send(Request::new(Method::GET, path)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(&self, path: &str, body: Option<&Value>) -> Result<T, ClientError> {
-        let request = Request::post(path);
-        self.send(if let Some(body) = body { request.body(body) } else { request }).await
+        self.send(Request { body: body.cloned(), ..Request::new(Method::POST, path) }).await
     }
 
     pub(super) async fn send<T: DeserializeOwned>(&self, request: Request) -> Result<T, ClientError> {
