@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
 
 /// All parts, one after the other, and one table at the end.
 async fn load(settings: Settings) -> Outcome<()> {
-    let mut report = report::Report::create(&settings.out)?;
+    let mut report = report::Report::create(&settings.setup.out)?;
     let mut stage = stage::Stage::set(&settings).await?;
     for part in &settings.parts {
         report::say(&format!("measuring {part:?}, load average {}", report::load_average()));

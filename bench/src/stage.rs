@@ -17,11 +17,8 @@ use crate::{
 
 /// Everything that a part of the measurement needs.
 pub struct Stage {
-    /// The client.
     pub api: Api,
-    /// The worker's process.
     pub worker: Service,
-    /// Starts more workers.
     pub program: Program,
     /// The connection of bare SQL, as the owner.
     pub sql: PgConnection,
@@ -38,13 +35,13 @@ const SETTLE_SOURCES: &str = "
 impl Stage {
     /// Migrates and fills the database, then starts the services on it.
     pub async fn set(settings: &Settings) -> Outcome<Self> {
-        let program = Program::find(settings)?;
+        let program = Program::find(&settings.setup)?;
         let start = Instant::now();
         program.run(&["migrate"]).await?;
         let (films, ratings) = (settings.films.to_string(), settings.ratings.to_string());
         program.run(&["cinema", "--films", &films, "--ratings", &ratings]).await?;
         say(&format!("{films} films and {ratings} ratings in {:.0} s", start.elapsed().as_secs_f64()));
-        let mut sql = connect(&settings.database_url).await?;
+        let mut sql = connect(&settings.setup.database_url).await?;
         sqlx::raw_sql(SETTLE_SOURCES).execute(&mut sql).await?;
         let api_service = program.start_api().await?;
         let worker = program.start_worker().await?;
