@@ -31,7 +31,7 @@ const CHANGE: &[&str] = &[
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
     stage.execute(&[bare::CHECKPOINT_TABLE]).await?;
     for size in SIZES {
-        stage.api.create(&films::incremental(&incremental(size), size)).await?;
+        stage.api.create(&films::incremental(&name_of(size), size)).await?;
     }
     stage.api.create(&films::full(FULL, SIZE)).await?;
     for round in 1..=settings.repeats {
@@ -50,7 +50,7 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
     Ok(())
 }
 
-fn incremental(size: u32) -> String {
+fn name_of(size: u32) -> String {
     format!("films_incremental_{size}")
 }
 
@@ -83,7 +83,7 @@ impl Loads<'_> {
 
     /// A first load by an incremental run, and one more run that finds nothing.
     async fn incremental(&mut self, size: u32) -> Outcome<()> {
-        let name = incremental(size);
+        let name = name_of(size);
         self.stage.execute(EMPTY_MART).await?;
         self.stage.api.reset(&name).await?;
         let first = self.stage.api.run(&name).await?;
@@ -108,7 +108,7 @@ impl Loads<'_> {
 
     /// A tenth of the films changes; both bring the mart up to date from their checkpoints.
     async fn changes(&mut self) -> Outcome<()> {
-        let name = incremental(SIZE);
+        let name = name_of(SIZE);
         bare::forget(&mut self.stage.sql, Walk::Modified).await?;
         bare::batches(&mut self.stage.sql, Walk::Modified, 50_000).await?;
         self.stage.api.run(&name).await?;

@@ -12,12 +12,10 @@ use crate::{
 
 /// The interval between two lines about one run.
 const LINE_EVERY: Duration = Duration::from_secs(2);
-/// How often a bar moves while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
 /// Names are cut to leave room for numbers at 80 columns.
 const LONGEST_NAME: usize = 20;
 
-/// Where progress is shown.
 pub struct Bars {
     surface: Surface,
     rows: Vec<Row>,
@@ -68,7 +66,6 @@ impl Bars {
         Self { rows: rows.collect(), surface }
     }
 
-    /// Shows the progress of a run.
     pub fn progress(&mut self, place: usize, progress: &Progress) {
         let row = &mut self.rows[place];
         let read = progress.rows_read.max(0).unsigned_abs();
@@ -135,7 +132,6 @@ impl Bars {
         row.bar.set_message(text);
     }
 
-    /// Shows the end of a run.
     pub fn end(&mut self, place: usize, run: &Run) {
         let row = &mut self.rows[place];
         let good = run.is_success();
@@ -151,7 +147,6 @@ impl Bars {
         }
     }
 
-    /// Removes all bars.
     pub fn clear(&self) {
         for row in &self.rows {
             row.bar.finish_and_clear();

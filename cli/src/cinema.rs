@@ -75,7 +75,6 @@ pub struct Progress {
 /// What [`generate`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CinemaSummary {
-    /// The rows added to each table.
     pub added: Vec<(&'static str, u64)>,
     pub took: Duration,
 }
@@ -99,7 +98,6 @@ impl CinemaSummary {
         self.added.iter().map(|(_, rows)| rows).sum()
     }
 
-    /// The rows added to one table.
     pub fn added_to(&self, table: &str) -> u64 {
         self.added.iter().filter(|(name, _)| *name == table).map(|(_, rows)| rows).sum()
     }

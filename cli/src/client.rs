@@ -23,7 +23,6 @@ pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Target, Tran
 use crate::nearest;
 use request::{Request, segment};
 
-/// How many items a page of a list has.
 const PAGE: usize = 200;
 
 /// Options of a run that differ from the pipeline's usual ones.
@@ -35,7 +34,6 @@ pub struct RunKind {
     pub allow_removal: bool,
 }
 
-/// Talks to one API.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -44,7 +42,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// Every pipeline, page by page.
     pub async fn pipelines(&self) -> Result<Vec<Value>, ClientError> {
         self.all_pages("pipelines").await
     }
@@ -77,7 +74,6 @@ impl Client {
         }
     }
 
-    /// Stores a new pipeline.
     pub async fn create_pipeline(&self, body: &Value) -> Result<Value, ClientError> {
         self.post("pipelines", Some(body)).await
     }
@@ -93,17 +89,14 @@ impl Client {
         self.of_pipeline(name, self.get(&format!("pipelines/{}/state", segment(name))).await).await
     }
 
-    /// The newest runs of a pipeline.
     pub async fn runs(&self, name: &str, limit: u32) -> Result<Value, ClientError> {
         self.of_pipeline(name, self.get(&format!("pipelines/{}/runs?limit={limit}", segment(name))).await).await
     }
 
-    /// One run.
     pub async fn run<T: DeserializeOwned>(&self, id: &str) -> Result<T, ClientError> {
         self.get(&format!("runs/{}", segment(id))).await
     }
 
-    /// Requests a run of a pipeline.
     pub async fn request_run(&self, name: &str, key: Option<&str>, kind: RunKind) -> Result<RequestedRun, ClientError> {
         let wanted = [("full", kind.full), ("allow_removal", kind.allow_removal)];
         let wanted: Vec<_> =
@@ -116,7 +109,6 @@ impl Client {
         self.of_pipeline(name, self.send(request).await).await
     }
 
-    /// Repeats an earlier run.
     pub async fn again(&self, run: &str) -> Result<RequestedRun, ClientError> {
         self.post(&format!("runs/{}/again", segment(run)), None).await
     }
@@ -126,7 +118,6 @@ impl Client {
         self.of_pipeline(name, self.post(&format!("pipelines/{}/{command}", segment(name)), None).await).await
     }
 
-    /// The whitelist of targets.
     pub async fn targets(&self) -> Result<Value, ClientError> {
         self.get("targets").await
     }
@@ -136,12 +127,10 @@ impl Client {
         self.post(if dry_run { "targets?dry_run=true" } else { "targets" }, Some(target)).await
     }
 
-    /// Takes a target off the whitelist.
     pub async fn forget_target(&self, target: &str) -> Result<(), ClientError> {
         self.answer(Request::new(Method::DELETE, &format!("targets/{}", segment(target)))).await.map(|_| ())
     }
 
-    /// The workers that are alive.
     pub async fn workers(&self) -> Result<Value, ClientError> {
         self.get("workers").await
     }
@@ -159,15 +148,10 @@ impl Client {
     }
 
     async fn all_pages(&self, path: &str) -> Result<Vec<Value>, ClientError> {
-        #[derive(serde::Deserialize)]
-        struct Page {
-            items: Vec<Value>,
-            next_cursor: Option<String>,
-        }
         let (mut items, mut cursor) = (Vec::new(), None);
         loop {
             let after = cursor.map(|cursor: String| format!("&cursor={}", segment(&cursor))).unwrap_or_default();
-            let page: Page = self.get(&format!("{path}?limit={PAGE}{after}")).await?;
+            let page: List<Value> = self.get(&format!("{path}?limit={PAGE}{after}")).await?;
             items.extend(page.items);
             match page.next_cursor {
                 Some(next) => cursor = Some(next),

@@ -44,10 +44,14 @@ const WRONG_PASSWORD: &str = "28P01";
 /// A running server of our own. Dropping it asks the server to shut down; [`stop`](Self::stop) also waits for it.
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
+    /// The database as its owner `vitrina_owner`, a superuser: for migrations.
+    pub admin_url: String,
+    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
+    /// the [`app_password`](Self::app_password).
+    pub app_url: String,
+    /// The password in [`app_url`](Self::app_url): letters and digits.
+    pub app_password: String,
     postmaster: Postmaster,
-    admin_url: String,
-    app_url: String,
-    app_password: String,
     _lock: Lock,
 }
 
@@ -81,22 +85,6 @@ impl EmbeddedPostgres {
             app_password,
             _lock: lock,
         })
-    }
-
-    /// The database as its owner `vitrina_owner`, a superuser: for migrations.
-    pub fn admin_url(&self) -> &str {
-        &self.admin_url
-    }
-
-    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
-    /// the [`app_password`](Self::app_password).
-    pub fn app_url(&self) -> &str {
-        &self.app_url
-    }
-
-    /// The password in [`app_url`](Self::app_url): letters and digits.
-    pub fn app_password(&self) -> &str {
-        &self.app_password
     }
 
     /// Shuts the server down and waits until it has ended: in order, and if that takes too long, at once.

@@ -23,7 +23,6 @@ pub struct Follow<'a> {
 }
 
 impl<'a> Follow<'a> {
-    /// Follows runs, by id.
     pub fn new(client: &'a Client, bars: &'a mut Bars, ids: Vec<String>) -> Self {
         let ended = vec![None; ids.len()];
         Self { client, bars, ids, ended }

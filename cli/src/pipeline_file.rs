@@ -7,7 +7,7 @@ mod check;
 mod entries;
 mod yaml;
 
-use std::{fmt, path::Path};
+use std::{collections::HashSet, fmt, path::Path};
 
 use serde_json::Value;
 use vitrina_shared::process::Failure;
@@ -19,13 +19,10 @@ use self::entries::Document;
 use self::yaml::Node;
 use crate::client::FieldError;
 
-/// The content of a file.
 #[derive(Debug)]
 pub struct PipelineFile {
     pub name: String,
-    /// The targets, in the order of the file.
     pub targets: Vec<Entry<TargetEntry>>,
-    /// The pipelines, in the order of the file.
     pub pipelines: Vec<Entry<PipelineEntry>>,
 }
 
@@ -33,6 +30,8 @@ pub struct PipelineFile {
 #[derive(Debug)]
 pub struct Entry<T> {
     pub wanted: T,
+    /// Kind and name.
+    title: String,
     node: Node,
 }
 
@@ -42,7 +41,6 @@ pub struct Problem {
     pub place: Place,
     /// What it is about: a pipeline, a target, a field.
     pub about: String,
-    /// What is wrong and what would be right.
     pub message: String,
 }
 
@@ -81,42 +79,31 @@ impl PipelineFile {
         })?;
         let entry =
             |field: &str, at: usize| node.child(field).and_then(|list| list.item(at)).cloned().unwrap_or_default();
-        let targets = document.targets.into_iter().enumerate();
-        self.targets.extend(targets.map(|(at, wanted)| Entry { wanted, node: entry("targets", at) }));
-        let pipelines = document.pipelines.into_iter().enumerate();
-        self.pipelines.extend(pipelines.map(|(at, wanted)| Entry { wanted, node: entry("pipelines", at) }));
+        self.targets.extend(document.targets.into_iter().enumerate().map(|(at, wanted)| {
+            let title = format!("target {}", wanted.target);
+            Entry { wanted, title, node: entry("targets", at) }
+        }));
+        self.pipelines.extend(document.pipelines.into_iter().enumerate().map(|(at, wanted)| {
+            let title = format!("pipeline {}", wanted.name);
+            Entry { wanted, title, node: entry("pipelines", at) }
+        }));
         Ok(())
     }
 
     fn named_twice(&self) -> Vec<Problem> {
-        let named = |entry: &Entry<PipelineEntry>| entry.wanted.name.clone();
-        let again = self
-            .pipelines
-            .iter()
-            .enumerate()
-            .filter(|(at, entry)| self.pipelines[..*at].iter().any(|before| named(before) == named(entry)));
-        again.map(|(_, entry)| entry.problem("name", "another pipeline of this file has the same name")).collect()
+        let mut names = HashSet::new();
+        let again = self.pipelines.iter().filter(|entry| !names.insert(&entry.wanted.name));
+        again.map(|entry| entry.problem("name", "another pipeline of this file has the same name")).collect()
     }
 }
 
-impl Entry<PipelineEntry> {
-    /// Something that is wrong with a field of it.
+impl<T> Entry<T> {
+    /// A problem of one of its fields; with an empty field, of the whole entry.
     pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
-        let about = about("pipeline", &self.wanted.name, field);
+        let comma = if field.is_empty() { "" } else { ", " };
+        let about = format!("{}{comma}{field}", self.title);
         Problem { place: self.node.place(field), about, message: message.into() }
     }
-}
-
-impl Entry<TargetEntry> {
-    /// Something that is wrong with a field of it.
-    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
-        let about = about("target", &self.wanted.target, field);
-        Problem { place: self.node.place(field), about, message: message.into() }
-    }
-}
-
-fn about(kind: &str, name: &str, field: &str) -> String {
-    if field.is_empty() { format!("{kind} {name}") } else { format!("{kind} {name}, {field}") }
 }
 
 impl fmt::Display for Problem {

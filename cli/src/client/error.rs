@@ -14,22 +14,18 @@ pub struct Problem {
     #[serde(rename = "type")]
     pub kind: String,
     pub status: u16,
-    /// For people.
     #[serde(default)]
     pub detail: String,
-    /// What is wrong with single fields.
     #[serde(default)]
     pub errors: Vec<FieldError>,
 }
 
-/// What is wrong with one field.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
 pub struct FieldError {
     /// Path of the field, for instance `tasks[1].body`; empty for the whole.
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
-    /// A code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -75,16 +71,13 @@ pub enum ClientError {
     /// `to` is the target of a redirect.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
     NotVitrina { url: String, status: u16, to: Option<String> },
-    /// 401.
     #[error("{}", unauthorized(*has_token))]
     Unauthorized { has_token: bool },
-    /// 403.
     #[error("{detail}: ask for a token with that role, and give it with VITRINA_TOKEN or --token")]
     Forbidden { detail: String },
     /// 404 for a pipeline.
     #[error("there is no pipeline `{name}`{}", suggestion(meant.as_deref(), *known))]
     NoPipeline { name: String, meant: Option<String>, known: usize },
-    /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
     Refused(Problem),
     #[error(
@@ -94,7 +87,6 @@ pub enum ClientError {
     Mixed { name: &'static str },
     #[error("{name} is wrong: {reason}")]
     Variable { name: &'static str, reason: String },
-    /// A report ended without a result.
     #[error("{0}")]
     Report(String),
     #[error("cannot prepare for HTTP: {0}")]
@@ -102,7 +94,6 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether it is a 404.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NoPipeline { .. }) || matches!(self, Self::Refused(problem) if problem.is("not-found"))
     }

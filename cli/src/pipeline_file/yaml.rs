@@ -120,7 +120,6 @@ impl Size {
     }
 }
 
-/// The documents of a text.
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, Problem> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
@@ -141,7 +140,6 @@ fn wrong(place: Place, message: String) -> Problem {
     Problem { place, about: String::new(), message }
 }
 
-/// Builds values from parser events.
 #[derive(Default)]
 struct Builder {
     documents: Vec<Node>,

@@ -55,8 +55,9 @@ impl Plan {
         let mut plan = Self::default();
         let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
         if names_targets {
-            let known: List<Target> = serde_json::from_value(client.targets().await?).unwrap_or(List { items: vec![] });
-            let mut known = known.items.into_iter().map(|target| (target.target, target.key)).collect();
+            let known: Option<List<Target>> = serde_json::from_value(client.targets().await?).ok();
+            let known = known.into_iter().flat_map(|list| list.items);
+            let mut known = known.map(|target| (target.target, target.key)).collect();
             plan.add_targets(client, file, &mut known).await?;
         }
         for entry in &file.pipelines {
