@@ -78,8 +78,8 @@ impl App {
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
         let (report_ends, _) = broadcast::channel(REPORT_BUFFER);
-        let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
-        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
+        let receivers = Receivers { wake, progress: progress.clone(), report_ends: report_ends.clone() };
+        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| receivers.pass_on(&noticed));
         Self {
             db: LastingPool::new({
                 let (database, timeout) = (database.clone(), timeout.clone());
@@ -134,15 +134,15 @@ impl App {
 }
 
 /// The receivers of notifications. A send without a receiver is no error.
-struct Ears {
+struct Receivers {
     wake: watch::Sender<u64>,
     progress: broadcast::Sender<Arc<Progress>>,
     report_ends: broadcast::Sender<Option<Uuid>>,
 }
 
-impl Ears {
+impl Receivers {
     /// Wakes readers of the log and requests that wait for a report, and passes progress on to event streams.
-    fn hear(&self, noticed: &Noticed<'_>) {
+    fn pass_on(&self, noticed: &Noticed<'_>) {
         match noticed {
             Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
                 if let Ok(told) = serde_json::from_str(payload) {

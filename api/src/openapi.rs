@@ -74,10 +74,10 @@ fn flattened(field: &RefOr<Schema>) -> Option<RefOr<Schema>> {
 }
 
 /// Serves the document.
-pub struct Document(pub &'static OpenApi);
+pub struct ServedDocument(pub &'static OpenApi);
 
 #[async_trait]
-impl Handler for Document {
+impl Handler for ServedDocument {
     async fn handle(&self, _req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
         res.render(Json(self.0));
     }

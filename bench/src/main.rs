@@ -1,6 +1,6 @@
 //! Measures Vitrina beside bare SQL on the same server: `make bench` and `make bench-api`.
 //!
-//! Everything is compared within one run, because only ratios mean something on a machine that others use too.
+//! Everything is compared within one run, because only ratios mean something on a machine with other load.
 //! Reading order: `settings` (what is asked for), `stage` (a filled database and real services on it), then a file per
 //! part of the measurement, and `report` (samples in, medians and ratios out).
 

@@ -27,7 +27,7 @@ pub struct Stage {
 
 /// The sources have been there for long. Vitrina's own tables have not: vacuumed while they are empty they would be
 /// known to be, and their plans made for that.
-const SETTLE_SOURCES: &str = "
+const VACUUM_SOURCES: &str = "
     vacuum analyze content.film_work, content.genre, content.genre_film_work, content.person, content.person_film_work,
                    ugc.ratings
 ";
@@ -42,7 +42,7 @@ impl Stage {
         program.run(&["cinema", "--films", &films, "--ratings", &ratings]).await?;
         say(&format!("{films} films and {ratings} ratings in {:.0} s", start.elapsed().as_secs_f64()));
         let mut sql = connect(&settings.setup.database_url).await?;
-        sqlx::raw_sql(SETTLE_SOURCES).execute(&mut sql).await?;
+        sqlx::raw_sql(VACUUM_SOURCES).execute(&mut sql).await?;
         let api_service = program.start_api().await?;
         let worker = program.start_worker().await?;
         let api = Api::connect(&api_service.url).await?;

@@ -64,7 +64,7 @@ pub struct CinemaSize {
 
 /// How far the filling of one table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct FillProgress {
     /// The table, for instance `content.film_work`.
     pub table: &'static str,
     /// The part of `total` that is done.
@@ -108,7 +108,7 @@ impl CinemaSummary {
 pub async fn generate(
     pool: &PgPool,
     size: CinemaSize,
-    mut progress: impl FnMut(Progress) + Send,
+    mut progress: impl FnMut(FillProgress) + Send,
 ) -> Result<CinemaSummary, CinemaError> {
     if size.films == 0 && size.ratings > 0 {
         return Err(CinemaError::NothingToRate);
@@ -171,7 +171,7 @@ impl Fill {
         &self,
         connection: &mut PgConnection,
         newest: Option<DateTime<Utc>>,
-        progress: &mut (impl FnMut(Progress) + Send),
+        progress: &mut (impl FnMut(FillProgress) + Send),
     ) -> Result<u64, sqlx::Error> {
         let mut added = 0;
         let mut done = 0;
@@ -180,7 +180,7 @@ impl Fill {
             added += self.add(connection, done + 1, last, newest).await?;
             done = last;
             let (done, total) = (done.unsigned_abs(), self.numbers.unsigned_abs());
-            progress(Progress { table: self.table, done, total });
+            progress(FillProgress { table: self.table, done, total });
         }
         Ok(added)
     }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use address::Address;
 pub use connection::Connection;
-pub use error::{ClientError, FieldError, Problem};
+pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
 pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Target, Transition, Worker};
 

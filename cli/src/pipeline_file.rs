@@ -13,9 +13,9 @@ use serde_json::Value;
 use vitrina_shared::process::Failure;
 
 pub use entries::{NewTarget, PipelineEntry, TargetEntry, schema};
-pub use yaml::Place;
+pub use yaml::LineColumn;
 
-use self::entries::Document;
+use self::entries::YamlDocument;
 use self::yaml::Node;
 use crate::client::FieldError;
 
@@ -37,8 +37,8 @@ pub struct Entry<T> {
 
 /// A problem of a file and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub place: Place,
+pub struct FileProblem {
+    pub place: LineColumn,
     /// What it is about: a pipeline, a target, a field.
     pub about: String,
     pub message: String,
@@ -57,7 +57,7 @@ impl PipelineFile {
     }
 
     /// Reads a file's text. All problems come at once.
-    pub fn parse(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, Vec<FileProblem>> {
         let documents = yaml::parse(text).map_err(|problem| vec![problem])?;
         let problems: Vec<_> = documents.iter().flat_map(check::problems).collect();
         if !problems.is_empty() {
@@ -71,11 +71,11 @@ impl PipelineFile {
         if twice.is_empty() { Ok(file) } else { Err(twice) }
     }
 
-    fn add(&mut self, node: &Node) -> Result<(), Problem> {
+    fn add(&mut self, node: &Node) -> Result<(), FileProblem> {
         // serde finds what the schema cannot express, for instance numbers that are too large.
-        let document: Document = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
+        let document: YamlDocument = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
             let field = error.path().to_string();
-            Problem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
+            FileProblem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
         })?;
         let entry =
             |field: &str, at: usize| node.child(field).and_then(|list| list.item(at)).cloned().unwrap_or_default();
@@ -90,7 +90,7 @@ impl PipelineFile {
         Ok(())
     }
 
-    fn named_twice(&self) -> Vec<Problem> {
+    fn named_twice(&self) -> Vec<FileProblem> {
         let mut names = HashSet::new();
         let again = self.pipelines.iter().filter(|entry| !names.insert(&entry.wanted.name));
         again.map(|entry| entry.problem("name", "another pipeline of this file has the same name")).collect()
@@ -99,14 +99,14 @@ impl PipelineFile {
 
 impl<T> Entry<T> {
     /// A problem of one of its fields; with an empty field, of the whole entry.
-    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
+    pub fn problem(&self, field: &str, message: impl Into<String>) -> FileProblem {
         let comma = if field.is_empty() { "" } else { ", " };
         let about = format!("{}{comma}{field}", self.title);
-        Problem { place: self.node.place(field), about, message: message.into() }
+        FileProblem { place: self.node.place(field), about, message: message.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let separator = if self.about.is_empty() { "" } else { ": " };
         write!(f, "{}: {}{separator}{}", self.place, self.about, self.message)
@@ -114,14 +114,14 @@ impl fmt::Display for Problem {
 }
 
 /// All problems of a file as one message, a line each.
-pub fn report(name: &str, problems: &[Problem]) -> String {
+pub fn report(name: &str, problems: &[FileProblem]) -> String {
     let many = if problems.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", problems.len()) };
     let lines = problems.iter().map(|problem| format!("\n  {name}:{problem}"));
     format!("{name} has {many}, nothing was changed:{}", lines.collect::<String>())
 }
 
 /// Problems that the API found, as problems of an entry.
-pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> Problem) -> Vec<Problem> {
+pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> FileProblem) -> Vec<FileProblem> {
     errors.into_iter().map(|error| problem(&error.field, error.message)).collect()
 }
 

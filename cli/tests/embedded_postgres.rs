@@ -139,7 +139,7 @@ async fn the_cluster_is_private_and_durable() {
 }
 
 #[tokio::test]
-async fn a_port_that_somebody_took_is_replaced() {
+async fn a_port_that_another_program_took_is_replaced() {
     let place = Place::new();
     let server = place.start().await;
     let first = ask(&server, "show port").await;

@@ -9,7 +9,7 @@ use super::Address;
 
 /// A problem of RFC 9457, as the API tells it.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Problem {
+pub struct ApiProblem {
     /// Stable and for programs: `urn:vitrina:problem:…`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -39,7 +39,7 @@ impl FieldError {
 
 const OURS: &str = "urn:vitrina:problem:";
 
-impl Problem {
+impl ApiProblem {
     /// Whether a Vitrina wrote it.
     pub fn is_ours(&self) -> bool {
         self.kind.starts_with(OURS)
@@ -79,7 +79,7 @@ pub enum ClientError {
     #[error("there is no pipeline `{name}`{}", suggestion(meant.as_deref(), *known))]
     NoPipeline { name: String, meant: Option<String>, known: usize },
     #[error("{}", refused(.0))]
-    Refused(Problem),
+    Refused(ApiProblem),
     #[error(
         "the file .env of this directory names the address ({name}), and not the token: a token is sent only to an address that \
          you gave yourself; give --url or set VITRINA_URL in the environment, or keep both in the file"
@@ -175,7 +175,7 @@ fn suggestion(meant: Option<&str>, known: usize) -> String {
     }
 }
 
-fn refused(problem: &Problem) -> String {
+fn refused(problem: &ApiProblem) -> String {
     let mut text = match problem.kind.strip_prefix(OURS) {
         Some("not-yet") => format!("{}: it needs a newer API", problem.detail),
         Some("stale-version") => {

@@ -14,11 +14,11 @@ use super::{
 /// How long the API may hold its answer back, in seconds.
 const WAIT: u64 = 20;
 /// The interval between two requests for an unfinished report.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// The answer of `GET /reports/{id}`.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct ReportAnswer {
     status: String,
     result: Option<Value>,
     error: Option<String>,
@@ -44,7 +44,7 @@ impl Client {
     async fn await_report(&self, location: &str, kind: &str) -> Result<Value, ClientError> {
         let path = location.rsplit_once("/api/v1/").map_or(location, |(_, path)| path).to_owned();
         loop {
-            let report: Report = self.get(&path).await?;
+            let report: ReportAnswer = self.get(&path).await?;
             if let Some(result) = report.result {
                 return Ok(result);
             }
@@ -53,7 +53,7 @@ impl Client {
                 let reason = report.error.unwrap_or_else(|| "it gives no reason".to_owned());
                 return Err(ClientError::Report(format!("{kind} failed: {reason}")));
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
         }
     }
 }

@@ -6,7 +6,7 @@ use reqwest::{Method, Response, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Client, ClientError, Problem};
+use super::{ApiProblem, Client, ClientError};
 
 /// How long an answer may take: longer than the API takes to give up by itself.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -93,13 +93,13 @@ impl Client {
         let url = answer.url().to_string();
         let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
         let body = answer.bytes().await.unwrap_or_default();
-        match serde_json::from_slice::<Problem>(&body) {
+        match serde_json::from_slice::<ApiProblem>(&body) {
             Ok(problem) if problem.is_ours() => Err(self.refused(problem)),
             Ok(_) | Err(_) => Err(ClientError::NotVitrina { url, status: status.as_u16(), to }),
         }
     }
 
-    fn refused(&self, problem: Problem) -> ClientError {
+    fn refused(&self, problem: ApiProblem) -> ClientError {
         match problem.status {
             401 => ClientError::Unauthorized { has_token: self.has_token },
             403 => ClientError::Forbidden { detail: problem.detail },

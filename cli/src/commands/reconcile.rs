@@ -44,13 +44,13 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         body["repair"] = if options.remove_extra { "all".into() } else { true.into() };
     }
     let answer = client.report(&options.pipeline.name, "reconcile", &body).await?;
-    let state = State::of(&answer);
-    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, state))?;
+    let standing = Standing::of(&answer);
+    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, standing))?;
     let name = options.pipeline.name;
-    match state {
-        State::Equal | State::Repaired => Ok(()),
-        State::Differs => Err(format!("`{name}` differs from its source").into()),
-        State::StillDiffers(rows) => {
+    match standing {
+        Standing::Equal | Standing::Repaired => Ok(()),
+        Standing::Differs => Err(format!("`{name}` differs from its source").into()),
+        Standing::StillDiffers(rows) => {
             Err(format!("`{name}` still differs from its source in {}", counted(rows, "row")).into())
         }
     }
@@ -58,7 +58,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 
 /// The result for the mart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Standing {
     Equal,
     /// All differences were repaired.
     Repaired,
@@ -67,7 +67,7 @@ enum State {
     StillDiffers(i64),
 }
 
-impl State {
+impl Standing {
     fn of(found: &Value) -> Self {
         let rows = |value: &Value| value.as_i64().unwrap_or_default();
         if found["verdict"] == "match" {
@@ -85,7 +85,7 @@ impl State {
     }
 }
 
-fn text(name: &str, found: &Reconciliation, state: State) -> String {
+fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
     let shown = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -110,7 +110,7 @@ fn text(name: &str, found: &Reconciliation, state: State) -> String {
     if let Some(Repaired { written, removed }) = &found.repaired {
         lines.push(format!("repaired: {} written, {} removed", counted(*written, "row"), thousands(*removed)));
     }
-    lines.push(verdict(name, found, state));
+    lines.push(verdict(name, found, standing));
     lines.join("\n")
 }
 
@@ -129,12 +129,14 @@ fn sample(differences: &[Difference]) -> String {
     table(["kind", "key", "source → mart"], rows)
 }
 
-fn verdict(name: &str, found: &Reconciliation, state: State) -> String {
+fn verdict(name: &str, found: &Reconciliation, standing: Standing) -> String {
     let took = duration(found.took_ms.cast_signed());
-    match state {
-        State::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
-        State::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
-        State::Differs | State::StillDiffers(_) => paint(BAD, format!("`{name}` differs from its source ({took})")),
+    match standing {
+        Standing::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
+        Standing::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
+        Standing::Differs | Standing::StillDiffers(_) => {
+            paint(BAD, format!("`{name}` differs from its source ({took})"))
+        }
     }
 }
 
@@ -145,9 +147,12 @@ mod tests {
     #[test]
     fn a_repair_ends_well_where_nothing_differs_any_more() {
         let found = |repaired: Value| json!({"verdict": "drift", "missing": 2, "extra": 1, "different": 3, "repaired": repaired});
-        assert_eq!(State::of(&json!({"verdict": "match", "repaired": {"written": 0, "removed": 0}})), State::Equal);
-        assert_eq!(State::of(&found(Value::Null)), State::Differs);
-        assert_eq!(State::of(&found(json!({"written": 5, "removed": 1}))), State::Repaired);
-        assert_eq!(State::of(&found(json!({"written": 4, "removed": 0}))), State::StillDiffers(2));
+        assert_eq!(
+            Standing::of(&json!({"verdict": "match", "repaired": {"written": 0, "removed": 0}})),
+            Standing::Equal
+        );
+        assert_eq!(Standing::of(&found(Value::Null)), Standing::Differs);
+        assert_eq!(Standing::of(&found(json!({"written": 5, "removed": 1}))), Standing::Repaired);
+        assert_eq!(Standing::of(&found(json!({"written": 4, "removed": 0}))), Standing::StillDiffers(2));
     }
 }

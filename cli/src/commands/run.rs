@@ -69,7 +69,7 @@ pub(super) async fn attend(
             output::json(&serde_json::to_value(requested)?);
             Ok(())
         } else {
-            output::line(told(name, requested));
+            output::line(describe_request(name, requested));
             Ok(())
         };
     };
@@ -82,7 +82,7 @@ pub(super) async fn attend(
     judge(&run)
 }
 
-fn told(name: &str, requested: &RequestedRun) -> String {
+fn describe_request(name: &str, requested: &RequestedRun) -> String {
     let what = if requested.already_active { "is under way already" } else { "is requested" };
     let name = printable(name);
     format!("run {} of `{name}` {what}; `vitrina run {name} --wait` waits for it", requested.run_id)

@@ -40,7 +40,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result<(), Failure> {
-    let plan = Plan::make(client, file).await?;
+    let plan = Plan::compute(client, file).await?;
     if format.json {
         let found = plan
             .problems

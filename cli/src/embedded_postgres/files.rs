@@ -42,7 +42,7 @@ pub(super) fn read_password(path: &Path) -> Result<Option<String>, EmbeddedPostg
 }
 
 /// Reads a password or makes one up: random, and safe in a URL.
-pub(super) fn read_or_make_password(path: &Path) -> Result<String, EmbeddedPostgresError> {
+pub(super) fn read_or_create_password(path: &Path) -> Result<String, EmbeddedPostgresError> {
     if let Some(password) = read_password(path)? {
         return Ok(password);
     }

@@ -26,13 +26,13 @@ const ELSEWHERE: &str = "/var/lib/vitrina";
 
 /// The directories of one embedded server and the account that runs it.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct ServerFiles {
     pub(super) data_dir: PathBuf,
     pub(super) directory: PathBuf,
     pub(super) account: Account,
 }
 
-impl Home {
+impl ServerFiles {
     /// Creates the data directory if need be and decides where the cluster is or will be.
     pub(super) async fn open(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
         let data_dir = create_data_dir(data_dir)?;
@@ -46,7 +46,7 @@ impl Home {
             let account = Account::for_cluster(&directory.join("postgres"))?;
             return Ok(Self { data_dir, directory, account });
         }
-        let directory = if may_enter { data_dir.clone() } else { settle_elsewhere(&data_dir, &account)? };
+        let directory = if may_enter { data_dir.clone() } else { use_system_directory(&data_dir, &account)? };
         Ok(Self { data_dir, directory, account })
     }
 
@@ -96,7 +96,7 @@ pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
     directory.is_dir().then(|| directory.to_path_buf())
 }
 
-fn settle_elsewhere(data_dir: &Path, account: &Account) -> Result<PathBuf, EmbeddedPostgresError> {
+fn use_system_directory(data_dir: &Path, account: &Account) -> Result<PathBuf, EmbeddedPostgresError> {
     let parent = Path::new(ELSEWHERE);
     let directory = parent.join(fingerprint(data_dir));
     create_enterable(parent)?;

@@ -8,7 +8,7 @@ use vitrina_shared::domain::ProblemKind;
 use super::changes::{self, Change};
 use crate::{
     client::{Client, ClientError, FieldError, List, Target},
-    pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
+    pipeline_file::{Entry, FileProblem, PipelineEntry, PipelineFile, found},
 };
 
 /// The changes, in this order.
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     /// Pipelines to create, change or keep.
     pub(crate) pipelines: Vec<PipelinePlan>,
     /// The problems.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<FileProblem>,
 }
 
 /// A target to allow.
@@ -38,12 +38,12 @@ pub(crate) struct PipelinePlan {
     pub(crate) name: String,
     /// What `POST /pipelines` takes.
     pub(crate) body: Value,
-    pub(crate) step: Step,
+    pub(crate) action: Action,
 }
 
 /// The change of a pipeline.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum Action {
     Create,
     Change { version: i64, changes: Vec<Change> },
     Keep,
@@ -51,7 +51,7 @@ pub(crate) enum Step {
 
 impl Plan {
     /// Compares the file with what the API has, and has the API check what is new.
-    pub(crate) async fn make(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
+    pub(crate) async fn compute(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
         let mut plan = Self::default();
         let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
         if names_targets {
@@ -103,7 +103,7 @@ impl Plan {
         key: &[String],
         body: Value,
         known: &mut BTreeMap<String, Vec<String>>,
-        problem: impl Fn(&str, String) -> Problem,
+        problem: impl Fn(&str, String) -> FileProblem,
     ) -> Result<(), ClientError> {
         if let Some(allowed) = known.get(name) {
             if allowed != key {
@@ -151,14 +151,14 @@ impl Plan {
     ) -> Result<(), ClientError> {
         let (name, mut body) = (entry.wanted.name.clone(), entry.wanted.body());
         let stored = client.find_pipeline(&name).await?;
-        let step = match &stored {
-            None => Step::Create,
+        let action = match &stored {
+            None => Action::Create,
             Some(stored) => match changes::between(stored, &body) {
-                changes if changes.is_empty() => Step::Keep,
+                changes if changes.is_empty() => Action::Keep,
                 changes => {
                     let forbidden = changes::forbidden(stored, &changes);
                     self.problems.extend(forbidden.map(|(field, message)| entry.problem(&field, message)));
-                    Step::Change { version: stored["version"].as_i64().unwrap_or_default(), changes }
+                    Action::Change { version: stored["version"].as_i64().unwrap_or_default(), changes }
                 }
             },
         };
@@ -175,7 +175,7 @@ impl Plan {
         };
         let errors = errors.into_iter().filter(|error| !awaited(error)).collect();
         self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
-        self.pipelines.push(PipelinePlan { name, body, step });
+        self.pipelines.push(PipelinePlan { name, body, action });
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Screen {
 }
 
 /// Something on its way.
-pub(super) struct Step<'a> {
+pub(super) struct Activity<'a> {
     screen: &'a Screen,
     name: &'static str,
     bar: ProgressBar,
@@ -31,12 +31,12 @@ impl Screen {
     }
 
     /// Says what happens now: on a terminal until it is done, elsewhere on a line of its own.
-    pub(super) fn begin(&self, name: &'static str, text: &str) -> Step<'_> {
+    pub(super) fn begin(&self, name: &'static str, text: &str) -> Activity<'_> {
         let bar = if !self.json && output::is_interactive() { spinner(name, text) } else { ProgressBar::hidden() };
         if bar.is_hidden() {
             self.line(format!("{name}: {text}"));
         }
-        Step { screen: self, name, bar, began: Instant::now() }
+        Activity { screen: self, name, bar, began: Instant::now() }
     }
 
     /// Says what was done at once.
@@ -121,7 +121,7 @@ fn spinner(name: &str, text: &str) -> ProgressBar {
     bar
 }
 
-impl Step<'_> {
+impl Activity<'_> {
     /// Tells how far a table is.
     pub(super) fn progress(&self, table: &str, done: u64, total: u64) {
         let shown = |rows: u64| thousands(i64::try_from(rows).unwrap_or(i64::MAX));
