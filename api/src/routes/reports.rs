@@ -2,7 +2,7 @@
 //!
 //! The API reads no source itself: it queues the report and, on request, waits for the notification of its end.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use salvo::{
     Depot, Request, Response, Writer, async_trait,
@@ -174,7 +174,7 @@ fn answer<V: DeserializeOwned>(report: Report, values: Values) -> ApiResult<Repo
     }
     match (report.error_class, report.status.is_final()) {
         (Some(class), true) => Err(ApiError::ReportFailed { class, message: report.error.unwrap_or_default() }),
-        (_, _) => Ok(Reported::Later(ReportView::new(report, values), PhantomData)),
+        (_, _) => Ok(Reported::Later(ReportView::new(report, values))),
     }
 }
 
@@ -183,7 +183,7 @@ pub enum Reported<V> {
     /// The result.
     Done(V),
     /// The report, which has not ended.
-    Later(ReportView, PhantomData<V>),
+    Later(ReportView),
 }
 
 #[async_trait]
@@ -191,7 +191,7 @@ impl<V: Serialize + Send> Writer for Reported<V> {
     async fn write(self, _req: &mut Request, _depot: &mut Depot, res: &mut Response) {
         match self {
             Self::Done(view) => res.render(Json(view)),
-            Self::Later(view, _) => {
+            Self::Later(view) => {
                 if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/reports/{}", view.id)) {
                     res.headers_mut().insert(header::LOCATION, location);
                 }

@@ -105,42 +105,30 @@ impl Plan {
         known: &mut BTreeMap<String, Vec<String>>,
         problem: impl Fn(&str, String) -> FileProblem,
     ) -> Result<(), ClientError> {
-        if let Some(allowed) = known.get(name) {
-            if allowed != key {
-                let message =
-                    format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
-                self.problems.push(problem("key", message));
-            } else if body.get("create").is_some() {
-                self.add_lost_target(client, name, body).await?;
-            }
+        let is_allowed = known.contains_key(name);
+        let allowed = known.entry(name.to_owned()).or_insert_with(|| key.to_vec());
+        if allowed != key {
+            let message = format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
+            self.problems.push(problem("key", message));
             return Ok(());
         }
-        known.insert(name.to_owned(), key.to_vec());
+        if is_allowed && body.get("create").is_none() {
+            return Ok(());
+        }
         match client.allow_target(&body, true).await {
             Ok(answer) => {
                 let ddl = answer["ddl"].as_str().map(str::to_owned);
                 self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
             }
+            // The target is allowed already, and its table is created again if it was dropped. If the table exists, or the API
+            // creates none, there is nothing to do here; problems are reported with the pipeline.
+            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) if is_allowed => {}
             Err(ClientError::Refused(refusal)) if refusal.status == 422 => {
                 self.problems.extend(found(refusal.errors, |field, message| problem(field, message)));
             }
             Err(error) => return Err(error),
         }
         Ok(())
-    }
-
-    /// The table of a target that is allowed already may have been dropped. Then it is created again. If it exists, or the
-    /// API creates none, there is nothing to do here; problems are reported with the pipeline.
-    async fn add_lost_target(&mut self, client: &Client, name: &str, body: Value) -> Result<(), ClientError> {
-        match client.allow_target(&body, true).await {
-            Ok(answer) => {
-                let ddl = answer["ddl"].as_str().map(str::to_owned);
-                self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
-                Ok(())
-            }
-            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     async fn add_pipeline(
