@@ -28,7 +28,7 @@ pub fn describe(routes: &Router) -> OpenApi {
     document.info.description = Some(DESCRIPTION.to_owned());
     let operations = document.paths.values_mut().flat_map(|path| path.operations.values_mut());
     operations.for_each(free_probes);
-    for (name, schema) in &mut document.components.schemas {
+    for (name, schema) in document.components.schemas.iter_mut() {
         if let RefOr::Type(Schema::Object(object)) = schema {
             require_fields(name, object);
             object.properties.values_mut().for_each(flatten);
