@@ -12,7 +12,7 @@ use std::{collections::HashSet, fmt, path::Path};
 use serde_json::Value;
 use vitrina_shared::process::Failure;
 
-pub use entries::{NewTarget, PipelineEntry, TargetEntry, schema};
+pub use entries::{PipelineEntry, TargetEntry, schema};
 pub use yaml::LineColumn;
 
 use self::entries::YamlDocument;

@@ -10,8 +10,7 @@ use tokio::{
     process::{Child, Command},
 };
 use vitrina_shared::{
-    domain::Trigger,
-    lifecycle::{self, Cause, WantedRun},
+    lifecycle::{self, Cause},
     testing::TestDatabase,
 };
 
