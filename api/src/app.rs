@@ -37,7 +37,6 @@ const REPORT_BUFFER: usize = 64;
 
 /// The API's state, shared by all requests.
 pub struct App {
-    /// The database ([`App::db`]).
     pub(crate) db: LastingPool,
     /// The same database, for describing queries.
     pub describing: Describing,
@@ -47,11 +46,9 @@ pub struct App {
     pub changes: Turns<PipelineId>,
     /// Pipelines with a command in progress, as requests name them: an id and a name have separate turns.
     commands: Turns<PipelineRef>,
-    /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
-    /// Transforms that plans may name.
     pub transforms: Registry,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,

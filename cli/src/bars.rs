@@ -178,17 +178,12 @@ enum End {
 }
 
 fn style(end: End) -> ProgressStyle {
-    let (mark, colour) = match end {
-        End::NotYet => ("{spinner:.cyan}", "cyan"),
-        End::Good => ("{spinner:.green}", "green"),
-        End::Bad => ("{spinner:.red}", "red"),
+    let (colour, last) = match end {
+        End::NotYet => ("cyan", " "),
+        End::Good => ("green", "✓"),
+        End::Bad => ("red", "✗"),
     };
-    let template = format!("{mark} {{prefix}} {{bar:16.{colour}/dim}} {{wide_msg}}");
-    let last = match end {
-        End::NotYet => " ",
-        End::Good => "✓",
-        End::Bad => "✗",
-    };
+    let template = format!("{{spinner:.{colour}}} {{prefix}} {{bar:16.{colour}/dim}} {{wide_msg}}");
     // The template is a constant; if it were wrong, the default style is used.
     ProgressStyle::with_template(&template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -65,13 +65,12 @@ pub(super) async fn attend(
     waiting: &Waiting,
 ) -> Result<(), Failure> {
     let Some(events) = events else {
-        return if waiting.format.json {
+        if waiting.format.json {
             output::json(&serde_json::to_value(requested)?);
-            Ok(())
         } else {
             output::line(describe_request(name, requested));
-            Ok(())
-        };
+        }
+        return Ok(());
     };
     let run = wait(client, name, requested, events, waiting.format.json).await?;
     if waiting.format.json {

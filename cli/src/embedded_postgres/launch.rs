@@ -54,10 +54,14 @@ async fn start(home: &ServerFiles, installation: &Installation) -> Result<(Postm
             return Ok((postmaster, port));
         }
         said = tail(&home.log(), log_start);
-        match Obstacle::in_log(&said) {
-            Some(Obstacle::PortTaken) => wanted = any_free_port()?,
-            Some(Obstacle::ServerStillEnding) => sleep(PAUSE).await,
-            None => break,
+        if said.contains("Address already in use") {
+            // Another process took the port after we had found it free.
+            wanted = any_free_port()?;
+        } else if said.contains("is still in use") {
+            // The main process was killed, but other processes of the same server still work.
+            sleep(PAUSE).await;
+        } else {
+            break;
         }
         warn!(port = wanted, "trying again to start postgresql");
     }
@@ -83,26 +87,6 @@ async fn ready(postmaster: &mut Postmaster, home: &ServerFiles) -> Result<Option
         sleep(GLANCE).await;
     }
     Ok(None)
-}
-
-/// Reasons to try again.
-enum Obstacle {
-    /// Another process took the port after we had found it free.
-    PortTaken,
-    /// The main process was killed, but other processes of the same server still work.
-    ServerStillEnding,
-}
-
-impl Obstacle {
-    fn in_log(said: &str) -> Option<Self> {
-        if said.contains("Address already in use") {
-            Some(Self::PortTaken)
-        } else if said.contains("is still in use") {
-            Some(Self::ServerStillEnding)
-        } else {
-            None
-        }
-    }
 }
 
 /// The port of the last start, so that noted addresses keep working, or another one if that is in use.
