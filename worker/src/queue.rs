@@ -15,6 +15,7 @@ use serde_json::Value;
 use sqlx::PgPool;
 use tokio_util::task::AbortOnDropHandle;
 use vitrina_shared::{
+    config::WorkerConfig,
     jobs::{BATCH_QUEUE, Held, Job},
     metrics::JOBS_IN_FLIGHT,
     store::queue,
@@ -26,20 +27,13 @@ use crate::{
     jobs::{execute_batch, make_report},
 };
 
-/// How the queue is read.
-pub struct QueueOptions {
-    pub concurrency: usize,
-    /// The net under lost notifications.
-    pub poll: Duration,
-}
-
 /// How often apalis says that the worker lives. `maintenance` does so much more often.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// Runs jobs until the environment's stop token is cancelled; then no new job is taken and those in hand end.
 /// An error of the database ends it at once.
-pub async fn run(db: &PgPool, env: Arc<Environment>, wakeups: Wake, options: &QueueOptions) -> Result<(), WorkerError> {
-    let config = Config::default()
+pub async fn run(db: &PgPool, env: Arc<Environment>, wakeups: Wake, config: &WorkerConfig) -> Result<(), WorkerError> {
+    let settings = Config::default()
         .queue(BATCH_QUEUE)
         // Further ones would wait in a buffer of this worker while another one is idle.
         .batch_size(1)
@@ -48,11 +42,11 @@ pub async fn run(db: &PgPool, env: Arc<Environment>, wakeups: Wake, options: &Qu
         .missed_heartbeats(3600)
         .persist_results(false)
         .lock_tasks(false);
-    let backend: PostgresStorage<Value> = PostgresStorage::new(db).with_config(config);
-    let backend = backend.with_codec(Payload).poll_with_strategy(wakeups).poll_with_interval(options.poll);
+    let backend: PostgresStorage<Value> = PostgresStorage::new(db).with_config(settings);
+    let backend = backend.with_codec(Payload).poll_with_strategy(wakeups).poll_with_interval(config.poll);
     let stop = env.stop.clone();
     let worker =
-        WorkerBuilder::new(env.name.as_str()).backend(backend).data(env).concurrency(options.concurrency).build(handle);
+        WorkerBuilder::new(env.name.as_str()).backend(backend).data(env).concurrency(config.concurrency).build(handle);
     worker
         .run_until(async move {
             stop.cancelled().await;

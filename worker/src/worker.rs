@@ -29,7 +29,7 @@ use crate::{
         rescue::{self, RecoveryError},
         statements,
     },
-    queue::{self, QueueOptions, Wake},
+    queue::{self, Wake},
     report_slots::ReportSlots,
     sink::{SinkKind, Sinks},
     source::{Source, Sources},
@@ -210,12 +210,11 @@ impl Worker {
             Noticed::Connected | Noticed::Notification { .. } => woken.send_modify(|count| *count += 1),
             Noticed::Silence => {}
         });
-        let options = QueueOptions { concurrency: self.config.concurrency, poll: self.config.poll };
         let WorkerConfig { heartbeat, pause, retention, .. } = self.config;
         tokio::spawn(maintenance::run(env.clone(), heartbeat, pause, retention));
         let (warm, schemas) = (connections.clone(), self.schemas.clone());
         tokio::spawn(async move { warm.warm_up(&schemas).await });
-        tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
+        tracing::info!(worker = name, concurrency = self.config.concurrency, "worker started");
         let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
         let (queue_pool, watch) =
             database::watched_pool(&few, "vitrina-worker-queue", &[&[FORGETFUL], &QUEUE_LIMITS, &BY_KEY]);
@@ -223,7 +222,7 @@ impl Worker {
         let wakeups = Wake::new(wakeups, watch.clone());
         let mut stuck = AbortOnDropHandle::new(tokio::spawn(stuck(watch)));
         let outcome = tokio::select! {
-            ended = queue::run(&queue_pool, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
+            ended = queue::run(&queue_pool, env.clone(), wakeups, &self.config) => ended.map_err(|error| error.to_string()),
             () = self.drained(&env) => Ok(()),
             () = self.cut_off(&env) => Err("the database answers, and not over this worker's connections".to_owned()),
             _ = &mut stuck => Err("a statement of the queue did not come back: its connection fell silent".to_owned()),

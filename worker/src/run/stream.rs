@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use vitrina_shared::{
     domain::{ErrorClass, Position},
     lifecycle::execution::HeldBatch,
@@ -105,16 +105,8 @@ impl Batch<'_> {
         let end = tally.take_end()?;
         let left = self.rules.rejects_allowed.map(|allowed| allowed.saturating_sub(tally.rejected.len() as u64));
         let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
-        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
-        let refused = if self.rules.rejects_allowed.is_some() {
-            dead_letters::keep_refused(&mut tx, self.origin).await?
-        } else {
-            0
-        };
-        let rejected = refused + self.keep(&mut tx, &tally.rejected).await?;
-        runs::add_rejected(&mut tx, self.call.run, rejected).await?;
-        tx.commit().await.map_err(at_commit)?;
-        Ok(ExecutedBatch { outcome, rejected })
+        let refused = self.rules.rejects_allowed.is_some();
+        self.commit(tx, &end, &write, &tally.rejected, refused).await
     }
 
     /// Reading and writing overlap: the sink takes rows while the next ones come, and the next page is begun while the last
@@ -145,13 +137,9 @@ impl Batch<'_> {
         }
         self.refuse_too_many(&rejected)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
-        let mut tx = connection.begin().await?;
+        let tx = connection.begin().await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
-        let outcome = self.commit(&mut tx, &statement_of(&end, &write)).await?;
-        let rejected = self.keep(&mut tx, &rejected).await?;
-        runs::add_rejected(&mut tx, self.call.run, rejected).await?;
-        tx.commit().await?;
-        Ok(ExecutedBatch { outcome, rejected })
+        self.commit(tx, &end, &write, &rejected, false).await
     }
 
     /// Steps and the sink refused rows of one page, each within the bound.
@@ -176,19 +164,27 @@ impl Batch<'_> {
         (goes_on && self.stream.steps.impure().is_none()).then(|| self.query(end.last.clone()))
     }
 
-    /// Commits the batch with a statement of its own in place of the page's.
-    async fn commit(&self, tx: &mut PgConnection, statement: &str) -> Result<BatchOutcome, BatchError> {
-        let call = BatchCall { statement, ..*self.call };
-        Ok(runs::execute_batch(tx, &call).await?)
-    }
-
-    async fn keep(&self, tx: &mut PgConnection, rejected: &[Rejected]) -> Result<u64, BatchError> {
-        if rejected.is_empty() {
-            return Ok(0);
+    /// Commits the batch with a statement of its own in place of the page's, and puts aside what was rejected, with what that
+    /// statement has `refused`.
+    async fn commit(
+        &self,
+        mut tx: Transaction<'_, Postgres>,
+        end: &PageEnd,
+        write: &PageWrite,
+        rejected: &[Rejected],
+        refused: bool,
+    ) -> Result<ExecutedBatch, BatchError> {
+        let statement = statement_of(end, write);
+        let outcome = runs::execute_batch(&mut tx, &BatchCall { statement: &statement, ..*self.call }).await?;
+        let mut count = if refused { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
+        if !rejected.is_empty() {
+            let (rows, errors): (Vec<_>, Vec<_>) =
+                rejected.iter().map(|row| (row.doc.clone(), row.error.clone())).unzip();
+            count += dead_letters::keep(&mut tx, self.origin, &rows, &errors).await?;
         }
-        let rows: Vec<_> = rejected.iter().map(|row| row.doc.clone()).collect();
-        let errors: Vec<_> = rejected.iter().map(|row| row.error.clone()).collect();
-        Ok(dead_letters::keep(tx, self.origin, &rows, &errors).await?)
+        runs::add_rejected(&mut tx, self.call.run, count).await?;
+        tx.commit().await.map_err(at_commit)?;
+        Ok(ExecutedBatch { outcome, rejected: count })
     }
 }
 
