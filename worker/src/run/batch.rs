@@ -61,8 +61,8 @@ pub(super) async fn execute_batches(
     let (waits, prefetched) = (env.in_hand.waits(job.run_id.0), Prefetched::default());
     let mut chain = Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now };
     // The range may have been walked by a worker that died before it could end the run.
-    let mut wrote = walked;
-    while !walked {
+    let (mut is_over, mut wrote) = (walked, walked);
+    while !is_over {
         if env.stop.is_cancelled() {
             return Ok(Conclusion::GoesOn);
         }
@@ -71,11 +71,8 @@ pub(super) async fn execute_batches(
         if chain.announced.elapsed() > ANNOUNCE_EVERY {
             chain.announce_progress(&outcome).await?;
         }
-        if !outcome.goes_on {
-            wrote = outcome.rows_read > 0;
-            break;
-        }
-        if next_job.is_some() {
+        (is_over, wrote) = (!outcome.goes_on, outcome.rows_read > 0);
+        if !is_over && next_job.is_some() {
             return Ok(Conclusion::GoesOn);
         }
     }
