@@ -35,3 +35,17 @@ pub fn by_modified(name: &str, query: &str, target: &str, id: &str, batch_size: 
         "incremental_key": "modified", "incremental_id_key": id,
     })
 }
+
+/// The mart of the load through a step: a full pipeline would remove rows of another one's query.
+pub const STREAMED_MART: &str = "create table analytics.bench_streamed (like analytics.film_dim including all)";
+
+/// A load of the same films with a step between query and mart: every row passes through the worker.
+pub fn through_a_step(name: &str, batch_size: u32) -> Value {
+    let mut pipeline = by_modified(name, "", "analytics.bench_streamed", "film_id", batch_size);
+    pipeline["source_query"] = Value::Null;
+    pipeline["tasks"] = json!([
+        {"order_index": 1, "task_type": "SQL", "body": QUERY.replace(" type,", " type as kind,")},
+        {"order_index": 2, "task_type": "RUST", "body": "rename", "options": {"columns": {"kind": "type"}}},
+    ]);
+    pipeline
+}
