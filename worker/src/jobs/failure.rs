@@ -26,7 +26,6 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// How long the database may take to write what becomes of a job.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
-/// Why an attempt failed.
 pub(super) type Failure<'a> = (ErrorClass, &'a str);
 
 /// A kind of job: how one is given up, put back and failed.
