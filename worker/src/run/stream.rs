@@ -30,7 +30,6 @@ use crate::{
     source::{PageEnd, PageQuery},
 };
 
-/// What a batch did.
 #[derive(Debug)]
 pub struct ExecutedBatch {
     pub outcome: BatchOutcome,
@@ -76,7 +75,6 @@ fn taken_over() -> BatchError {
     BatchError::TakenOver("the batch was committed by another worker".to_owned())
 }
 
-/// A batch on its way.
 struct Batch<'a> {
     stream: &'a Stream,
     call: &'a BatchCall<'a>,
