@@ -11,7 +11,7 @@ use vitrina_shared::{
         catalog::{self, Catalog},
         installation,
     },
-    validation::{self, FoundTarget, Place, Reader},
+    validation::{self, Described, FoundTarget, Place, Reader},
 };
 
 use crate::{
@@ -85,16 +85,7 @@ impl Reviewed {
         transforms: &Registry,
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
-        let review = validation::judge(connection, inputs, described, transforms).await?;
-        let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
-            let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
-            return Err(BatchError::Failed { class, message: list.join("; ") });
-        };
-        let Some(target) = review.target else {
-            let (name, _) = inputs.final_target();
-            return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
-        };
+        let Checked { reader, target } = check(connection, inputs, described, transforms).await?;
         let installation = match target.place {
             Place::Mart(..) => Uuid::nil(),
             Place::External(..) => installation::id(connection).await?,
@@ -105,8 +96,35 @@ impl Reviewed {
         };
         let relations = reader.relations.iter().cloned().chain(mart).collect();
         let catalog = Arc::new(catalog::read(connection, relations).await?);
-        Ok(Self { catalog, source: source.clone(), reader: Arc::new(reader), target, installation })
+        Ok(Self { catalog, source: source.clone(), reader, target, installation })
     }
+}
+
+/// A query and a target that go together.
+#[derive(Debug)]
+pub struct Checked {
+    pub reader: Arc<Reader>,
+    pub target: FoundTarget,
+}
+
+/// Checks inputs like those of a new pipeline, with what their source said of the query.
+pub async fn check(
+    connection: &mut PgConnection,
+    inputs: &PipelineDraft,
+    described: Described,
+    transforms: &Registry,
+) -> Result<Checked, BatchError> {
+    let review = validation::judge(connection, inputs, described, transforms).await?;
+    let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
+        let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+        let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+        return Err(BatchError::Failed { class, message: list.join("; ") });
+    };
+    let Some(target) = review.target else {
+        let (name, _) = inputs.final_target();
+        return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
+    };
+    Ok(Checked { reader: Arc::new(reader), target })
 }
 
 impl Plan {
@@ -143,7 +161,7 @@ impl Plan {
         if mode == Mode::Full && !source.is_home() && mart.is_some_and(|mart| !mart.gathers()) {
             return Err(must_gather(&**source));
         }
-        let reading = source.open(walk(mode, inputs, reviewed, &*sink, max_row_bytes));
+        let reading = source.open(walk(mode, inputs, (reader, key), &*sink, max_row_bytes));
         let stream = || Stream {
             reading: reading.clone(),
             steps: steps.clone(),
@@ -179,8 +197,14 @@ fn must_gather(source: &dyn Source) -> BatchError {
 
 /// How a run walks over its source. A full run of an incremental pipeline walks by the target's key like any full run, unless its
 /// query pages by itself: then it walks as ever, from the beginning.
-fn walk(mode: Mode, inputs: &PipelineDraft, reviewed: &Reviewed, sink: &dyn Sink, max_row_bytes: u32) -> Walk {
-    let (reader, key, mart) = (&reviewed.reader, &reviewed.target.entry.key, sink.mart());
+pub fn walk(
+    mode: Mode,
+    inputs: &PipelineDraft,
+    (reader, key): (&Arc<Reader>, &[String]),
+    sink: &dyn Sink,
+    max_row_bytes: u32,
+) -> Walk {
+    let mart = sink.mart();
     let find = |name: &String| WalkColumn::find(name, reader);
     let versions: Vec<_> = match inputs.mode {
         Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).filter_map(find).collect(),

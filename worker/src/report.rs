@@ -17,7 +17,7 @@ use vitrina_shared::{
 use crate::{environment::Environment, error::BatchError};
 
 /// Makes the report of a job and ends both.
-pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError> {
+pub async fn make_report(env: &Environment, job: &HeldReport) -> Result<(), BatchError> {
     let mut connection = env.reports.acquire().await?;
     let report = reports::begin(&mut connection, job).await?;
     drop(connection);
@@ -30,11 +30,13 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
     };
     match &report.request {
         ReportRequest::Preview { rows } => {
-            let result = preview::make(env, job, &report, *rows).await?;
+            let result = preview::show_rows(env, job, &report, *rows).await?;
             finish(env, job, &result).await
         }
-        ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,
-        ReportRequest::Reconcile { depth, repair } => reconcile::make(env, job, &report, *depth, *repair).await,
+        ReportRequest::Replay { ids } => replay::replay_letters(env, job, &report, ids.as_deref()).await,
+        ReportRequest::Reconcile { depth, repair } => {
+            reconcile::compare_target(env, job, &report, *depth, *repair).await
+        }
     }
 }
 

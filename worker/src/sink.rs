@@ -7,6 +7,7 @@
 //! `Ok` of whatever writes means durable, or durable together with the transaction that it was given: the caller moves the
 //! checkpoint next. Every error says what the caller can do about it ([`BatchError`]), and every row that is refused is named.
 
+mod comparing;
 pub mod elasticsearch;
 pub mod external;
 pub mod postgres;
@@ -17,41 +18,29 @@ mod unfinished;
 
 use std::{fmt, sync::Arc};
 
-use chrono::{DateTime, Utc};
 use futures_util::{future::BoxFuture, stream::BoxStream};
-use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{
-        FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, removal,
-        report::{Depth, Reconciliation, Repaired, ReplayOutcome},
-    },
+    domain::{FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, removal, report::ReplayOutcome},
     store::runs::OpenRun,
     validation::{FoundTarget, Reader},
 };
 
-use crate::{
-    session::{Session, Sessions},
-    source::RowForm,
-};
+use crate::{session::Session, source::RowForm};
 
 pub use self::{
+    comparing::{Bounds, Compared, Comparing, Differing},
     external::{External, ExternalSink},
     postgres::PostgresSink,
     registry::Sinks,
-    scope::Scope,
     subject::Subject,
     unfinished::refuse as refuse_unfinished,
 };
-pub use crate::error::BatchError;
+pub use crate::{error::BatchError, rejected::Rejected, source::Answer};
 
-/// What a sink does, in time.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
 /// What a sink is given, as it comes.
 pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
-
-/// Differences that a comparison shows.
-pub const SAMPLE: usize = 20;
 
 /// A kind of sink: what the registry has for each scheme.
 pub trait SinkKind: fmt::Debug + Send + Sync {
@@ -101,9 +90,6 @@ pub struct RunOpening {
 
 /// Where the rows of one pipeline go.
 pub trait Sink: fmt::Debug + Send + Sync {
-    /// Label for logs and metrics, for instance `postgres`.
-    fn kind(&self) -> &'static str;
-
     /// How it wants rows to be written as JSON.
     fn row_form(&self) -> RowForm;
 
@@ -128,7 +114,7 @@ pub trait Sink: fmt::Debug + Send + Sync {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         number: i64,
-    ) -> Answer<'a, Vec<Fate>>;
+    ) -> Answer<'a, Vec<Replayed>>;
 
     /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
     fn mart(&self) -> Option<&PostgresSink> {
@@ -196,54 +182,8 @@ pub struct Row {
     pub doc: String,
 }
 
-/// A row that was not written, and why.
-#[derive(Debug)]
-pub struct Rejected {
-    /// The id that it has in an external sink.
-    pub id: String,
-    /// The row as a JSON object.
-    pub doc: String,
-    /// The reason, in the words of whoever refused it.
-    pub error: String,
-}
-
 /// What became of a row that was replayed: why it was refused again, or the outcome.
-pub type Fate = Result<ReplayOutcome, String>;
-
-/// What is compared.
-#[derive(Debug)]
-pub struct Comparing<'a> {
-    pub subject: &'a Subject,
-    pub depth: Depth,
-    /// When the comparison was asked for.
-    pub requested_at: DateTime<Utc>,
-    pub repairs: bool,
-    pub sessions: Sessions,
-    /// How large a row may be that passes through the worker.
-    pub max_row_bytes: u32,
-}
-
-impl Comparing<'_> {
-    /// Which rows of the source should be in the target by now, in the snapshot of this transaction.
-    pub async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
-        scope::read(tx, self.subject, self.requested_at).await
-    }
-}
-
-/// What a comparison found.
-pub struct Compared<'a> {
-    pub result: Reconciliation,
-    /// The transaction in which it is repaired.
-    pub tx: Transaction<'a, Postgres>,
-    pub differing: Box<dyn Differing + 'a>,
-}
-
-/// The rows that differ.
-pub trait Differing: Send {
-    /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
-    /// at once more.
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired>;
-}
+pub type Replayed = Result<ReplayOutcome, String>;
 
 /// How many rows of its target a pipeline may remove at once.
 #[derive(Debug, Clone)]

@@ -3,15 +3,26 @@
 //! A [`Source`] describes what a pipeline's query returns and opens it for a run. The [`Reading`] that it opens says from where to
 //! where the run reads, reads its pages and estimates what is left. [`Sources`] decides which source a pipeline reads.
 //!
-//! `home` is the database of Vitrina itself. Where the target is there too, a page is one statement (`pushdown`) and is not read
-//! through this door; `bound` and the estimates always are.
+//! A run reads pages; a report reads rows as they are now (`rows`): the first ones for a preview, those of some keys for a replay, and
+//! all of them, or those that differed, for a comparison with an external sink. Each says whether it should be in the target by now,
+//! which only its source can tell, because only that knows the order of its keys. A source that cannot do this says so.
+//!
+//! `home` is the database of Vitrina itself. Where the target is there too, the server does both sides at once: a page is one
+//! statement (`pushdown`), and so is a comparison (`sink::postgres::compare`). Neither is read through this door; `bound` and the
+//! estimates always are. [`Source::is_home`] is what both ask.
 
+mod blocks;
 pub mod home;
+mod rows;
 mod walk;
 
 use std::{fmt, sync::Arc};
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
+use futures_util::{
+    StreamExt, TryStreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Checkpoint, PipelineDraft, Position, RunId},
@@ -19,7 +30,11 @@ use vitrina_shared::{
     validation::Described,
 };
 
-pub use self::walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn};
+pub use self::{
+    blocks::fill_block,
+    rows::{RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted},
+    walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
+};
 use crate::error::BatchError;
 pub use crate::in_hand::WorkHandle;
 
@@ -43,7 +58,7 @@ pub trait Source: fmt::Debug + Send + Sync {
     fn open(&self, walk: Walk) -> Arc<dyn Reading>;
 }
 
-/// What a source answers.
+/// What a source or a sink answers.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
 
 /// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
@@ -85,6 +100,29 @@ pub trait Reading: fmt::Debug + Send + Sync {
     /// The share of a page's cost that comes before its first row: what a page costs however few rows it has.
     fn fixed_share<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<f64>> {
         Box::pin(async { Ok(None) })
+    }
+
+    /// Reads rows as they are now, for reports. `home` is the transaction that the scope was read in: the home database reads
+    /// its rows in the same snapshot. By default it says that the source cannot.
+    fn rows<'a>(&'a self, _home: &'a mut PgConnection, _query: RowsQuery) -> RowStream<'a> {
+        let refusal = "the pipeline's source cannot return rows for a report: run the pipeline instead";
+        stream::iter([Err(BatchError::fatal(refusal))]).boxed()
+    }
+
+    /// Counts rows, and finds the least and greatest values of the column `control`. By default it reads all keys, and leaves
+    /// the values out.
+    fn count<'a>(
+        &'a self,
+        home: &'a mut PgConnection,
+        scope: &'a Scope,
+        _control: Option<&'a str>,
+        newest_only: bool,
+    ) -> Answer<'a, SourceCount> {
+        let query = RowsQuery { wanted: Wanted::All { newest_only }, scope: scope.clone(), bodies: false };
+        Box::pin(self.rows(home, query).try_fold(SourceCount::default(), async |mut count, row| {
+            *(if row.settled { &mut count.settled } else { &mut count.in_flight }) += 1;
+            Ok(count)
+        }))
     }
 }
 

@@ -64,7 +64,7 @@ async fn make(env: &Environment, job: &mut HeldReport) {
     let begun = Instant::now();
     let held = env.in_hand.take_up(job.job.report_id.0);
     let outcome = tokio::select! {
-        outcome = AssertUnwindSafe(report::make(env, job)).catch_unwind() => outcome,
+        outcome = AssertUnwindSafe(report::make_report(env, job)).catch_unwind() => outcome,
         // Left where it is: whoever ends the worker gives all such jobs back at once.
         () = stopped(env, &held) => return statements::cancel(&env.reports, job.job.report_id.0, Reason::Shutdown).await,
         silent = held.given_up() => Ok(Err(given_up(silent))),

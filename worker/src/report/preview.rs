@@ -1,10 +1,11 @@
 //! The first rows as they would be written, written nowhere.
 //!
-//! The server reads them as JSON, the plan's steps change them here, and the server makes of them what the target's
+//! Their source returns them as JSON, the plan's steps change them here, and the server makes of them what the target's
 //! types would.
 
 use std::time::Instant;
 
+use futures_util::TryStreamExt;
 use serde_json::value::RawValue;
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -21,26 +22,28 @@ use crate::{
     environment::Environment,
     error::BatchError,
     sink::{Sink, Subject},
+    source::{RowForm, RowsQuery, Scope, Walk, Wanted},
     step::Fate,
 };
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
 const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
-const DOCUMENTS: &str = "select doc from etl_page.read($1, $2, 'infinity', $3, $4) as documents (doc text)";
+const DOCUMENTS: &str = "select doc from etl_page.read($1, $2, 'infinity', 0, false) as documents (doc text)";
 /// The widest row that is shown, in bytes. Wider ones do not leave the server.
-const WIDEST_ROW: i32 = 64 * 1024;
+const WIDEST_ROW: u32 = 64 * 1024;
 /// All rows together.
 const WIDEST_RESULT: usize = 1024 * 1024;
 
 /// Makes the preview.
-pub async fn make(
+pub async fn show_rows(
     env: &Environment,
     job: &HeldReport,
     report: &Report,
     rows: u32,
 ) -> Result<Box<RawValue>, BatchError> {
     let begun = Instant::now();
-    let (subject, sink) = subject::look(env, job, report).await?;
+    let as_shown = |walk| Walk { form: RowForm::Document, max_row_bytes: WIDEST_ROW, ..walk };
+    let (subject, sink) = subject::open(env, job, report, as_shown).await?;
     subject.refuse_impure("a preview")?;
     let columns = columns(&subject, &*sink);
     let mut preview =
@@ -48,7 +51,9 @@ pub async fn make(
     let waiting = env.in_hand.waits(report.id.0).begin();
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named(LIMITED).await?;
-    let read = read(&mut tx, &subject, rows.min(MAX_PREVIEW_ROWS)).await?;
+    let first = Wanted::First(rows.min(MAX_PREVIEW_ROWS));
+    let query = RowsQuery { wanted: first, scope: Scope::Everything, bodies: true };
+    let read = subject.reading.rows(&mut tx, query).map_ok(|row| row.doc).try_collect().await?;
     let resting = waiting.rest();
     let arriving = pass_through(&subject, read, &mut preview).await?;
     drop(resting);
@@ -69,7 +74,7 @@ struct Shown {
 
 /// The columns that arrive and that the target keeps.
 fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
-    let shown = subject.reader.arriving.iter().filter_map(|column| {
+    let shown = subject.reader().arriving.iter().filter_map(|column| {
         let arrives_as = column.cast_type();
         Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
     });
@@ -79,22 +84,6 @@ fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
 fn described(columns: &[Shown]) -> Vec<PreviewColumn> {
     let described = |column: &Shown| PreviewColumn { name: column.name.clone(), type_name: column.written_as.clone() };
     columns.iter().map(described).collect()
-}
-
-/// The query's rows in the order in which a first run would read them, each as JSON; none where it is too wide.
-async fn read(tx: &mut PgConnection, subject: &Subject, rows: u32) -> Result<Vec<Option<String>>, BatchError> {
-    let order: Vec<_> = subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect();
-    let query = format!(
-        "select case when octet_length(doc) <= {WIDEST_ROW} then doc end
-         from (
-             select row_to_json(first.*)::text as doc
-             from (select * from ({query}\n) as source order by {order} limit $4::bigint) as first
-         ) as documents",
-        query = subject.query(),
-        order = order.join(", "),
-    );
-    let nowhere: Option<Vec<String>> = None;
-    Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(nowhere).bind(i64::from(rows)).bind(true).fetch_all(tx).await?)
 }
 
 /// The rows after all steps, without those that are too wide or refused.
@@ -132,7 +121,7 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
          order by d.place",
         values = values.join(", "),
     );
-    Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(rows).bind(0_i64).bind(false).fetch_all(tx).await?)
+    Ok(sqlx::query_scalar(DOCUMENTS).bind(query).bind(rows).fetch_all(tx).await?)
 }
 
 /// Written explicitly, a cast to text of some length would cut what a run refuses.

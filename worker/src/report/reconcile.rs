@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Compares, repairs if that is wanted, and ends the report.
-pub async fn make(
+pub async fn compare_target(
     env: &Environment,
     job: &HeldReport,
     report: &Report,
@@ -29,7 +29,7 @@ pub async fn make(
     repair: Repair,
 ) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let (subject, sink) = subject::look(env, job, report).await?;
+    let (subject, sink) = subject::open(env, job, report, |walk| walk).await?;
     refuse_steps(&subject, depth, repair)?;
     let repairs = repair != Repair::Nothing;
     let sessions = env.sessions(&env.reports, report.id.0);
@@ -37,8 +37,7 @@ pub async fn make(
     if repairs {
         refuse_unfinished(&mut session, report.pipeline_id, report.requested_at).await?;
     }
-    let (requested_at, max_row_bytes) = (report.requested_at, env.max_row_bytes);
-    let of = Comparing { subject: &subject, depth, requested_at, repairs, sessions, max_row_bytes };
+    let of = Comparing { subject: &subject, depth, requested_at: report.requested_at, repairs, sessions };
     let Compared { mut result, mut tx, differing } = sink.compare(&of, &mut session).await?;
     // What is written inside the transaction waits for the database alone.
     let _waiting = matches!(sink.writing(), Writing::Inside(_)).then(|| of.sessions.wait());

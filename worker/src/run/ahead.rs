@@ -14,8 +14,8 @@ use tracing::Instrument;
 
 use super::reader::{self, Handling, Remains};
 use crate::{
-    elasticsearch::id_of_row,
     error::BatchError,
+    row_id::id_of_row,
     sink::{
         ExternalSink, Row,
         external::{PageStart, PageWritten, Record},

@@ -80,7 +80,7 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
     let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
     let retyped = retyped(&run, &plan)?;
-    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherTarget).or(retyped);
     run.checkpoint_from = run.checkpoint_from.filter(|_| anew.is_none());
     let _waiting = waits.begin();
     let mut start = match (run.status, run.started_at) {

@@ -4,11 +4,11 @@ use futures_util::{Stream, TryStreamExt, stream};
 use vitrina_shared::domain::ErrorClass;
 
 use crate::{
-    elasticsearch::id_of_row,
     error::BatchError,
     in_hand::Waiting,
-    rejected::{MOST_REJECTED_BYTES, too_much_rejected},
-    sink::{Rejected, Row},
+    rejected::{MOST_REJECTED_BYTES, Rejected, refuse_too_many, too_much_rejected},
+    row_id::id_of_row,
+    sink::Row,
     source::{Item, PageEnd, too_long},
     step::{Fate, Sequence, StepContext},
 };
@@ -107,20 +107,8 @@ impl Remains {
             let message = too_much_rejected("steps refuse");
             return Err(BatchError::Failed { class: ErrorClass::Row, message });
         }
-        refuse_too_many(&self.rejected, key, handling.rejects_allowed)
+        refuse_too_many(&self.rejected, handling.rejects_allowed)
     }
-}
-
-fn refuse_too_many(rejected: &[Rejected], key: &[Option<String>], allowed: Option<u64>) -> Result<(), BatchError> {
-    let Some(last) = rejected.last().filter(|_| rejected.len() as u64 > allowed.unwrap_or(0)) else { return Ok(()) };
-    let key: Vec<_> = key.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
-    let message = match allowed {
-        None => format!("row {}: {}", key.join(", "), last.error),
-        Some(_) => {
-            format!("more rows were refused than max_rejects allows; the last one, {}: {}", key.join(", "), last.error)
-        }
-    };
-    Err(BatchError::Failed { class: ErrorClass::Row, message })
 }
 
 #[cfg(test)]

@@ -20,7 +20,9 @@ use super::{
     Answer, BatchError, Completed, External, ExternalSink, Opening, Prepared, RemovalLimit, Sink, SinkKind,
     external::{Contents, Mending, PageStart, PageWriter},
 };
-use crate::elasticsearch::{self, Action, BulkWriter, Client, GRACE, Index, Route, Server, SinkError, indexes, sweep};
+use crate::elasticsearch::{
+    Action, BulkWriter, Client, GRACE, Index, IndexContents, Route, Server, SinkError, indexes, sweep,
+};
 use page::PageWriting;
 
 /// The kind of indexes: the client, or why there is none.
@@ -132,10 +134,6 @@ impl IndexSink {
 }
 
 impl ExternalSink for IndexSink {
-    fn kind(&self) -> &'static str {
-        "elasticsearch"
-    }
-
     fn target(&self) -> &str {
         &self.target
     }
@@ -212,7 +210,7 @@ impl ExternalSink for IndexSink {
     }
 }
 
-impl Contents for elasticsearch::Contents<'_> {
+impl Contents for IndexContents<'_> {
     fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
         Box::pin(async move { Ok(self.next(each).await?) })
     }

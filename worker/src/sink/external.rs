@@ -5,6 +5,7 @@
 
 mod comparison;
 mod emptied;
+mod fingerprint;
 mod replay;
 
 use std::{collections::HashMap, fmt, sync::Arc};
@@ -17,15 +18,13 @@ use vitrina_shared::{
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, Sink, Subject, Writing,
+    Answer, BatchError, Compared, Comparing, Completed, Items, Prepared, Rejected, Replayed, Row, Sink, Subject,
+    Writing,
 };
 use crate::{session::Session, source::RowForm};
 
 /// A sink outside of the home database.
 pub trait ExternalSink: fmt::Debug + Send + Sync {
-    /// Label for logs and metrics, for instance `elasticsearch`.
-    fn kind(&self) -> &'static str;
-
     /// The target's name, as configuration has it.
     fn target(&self) -> &str;
 
@@ -84,7 +83,7 @@ pub enum Mending {
 /// A row of an external sink.
 #[derive(Debug)]
 pub struct Record {
-    /// What identifies it, of [`id_of_row`](crate::elasticsearch::id_of_row).
+    /// What identifies it, of [`id_of_row`](crate::row_id::id_of_row).
     pub id: String,
     /// The row as a JSON object; empty where it is removed.
     pub doc: String,
@@ -127,13 +126,13 @@ impl Overtaken {
         let version = self.version;
         if !write_numbers::pass(connection, self.number_above).await? {
             return Ok(BatchError::fatal(format!(
-                "a document of `{target}` has the version {version}, which somebody else has set and which is too high to go \
-                 beyond: run the pipeline with --full, which builds the index anew"
+                "a document of `{target}` has the version {version}, which another program has set and which is too high to go \
+                 beyond: run the pipeline with --full, which builds it anew"
             )));
         }
         let message = format!(
-            "documents of the index have higher versions than this attempt gives them (up to {version}): another worker was \
-             faster, or somebody else wrote them. The next attempt gives higher ones"
+            "documents of `{target}` have higher versions than this attempt gives them (up to {version}): another worker was \
+             faster, or another program wrote them. The next attempt gives higher ones"
         );
         Ok(BatchError::Failed { class: ErrorClass::Transient, message })
     }
@@ -150,10 +149,6 @@ pub trait Contents: Send {
 pub struct External(pub Arc<dyn ExternalSink>);
 
 impl Sink for External {
-    fn kind(&self) -> &'static str {
-        self.0.kind()
-    }
-
     fn row_form(&self) -> RowForm {
         RowForm::Document
     }
@@ -176,7 +171,7 @@ impl Sink for External {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         number: i64,
-    ) -> Answer<'a, Vec<Fate>> {
+    ) -> Answer<'a, Vec<Replayed>> {
         Box::pin(replay::write(&*self.0, subject, tx, rows, number))
     }
 }

@@ -22,8 +22,8 @@ use vitrina_shared::{
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, Fate, InsideSink, Items, Opening, PageWrite, Prepared,
-    RemovalLimit, Row, RunOpening, Sink, SinkKind, Subject, Writing,
+    Answer, BatchError, Compared, Comparing, Completed, InsideSink, Items, Opening, PageWrite, Prepared, RemovalLimit,
+    Replayed, Row, RunOpening, Sink, SinkKind, Subject, Writing,
 };
 use crate::{session::Session, source::RowForm};
 use completion::Completion;
@@ -115,10 +115,6 @@ fn swap_table(run: RunId) -> String {
 }
 
 impl Sink for PostgresSink {
-    fn kind(&self) -> &'static str {
-        "postgres"
-    }
-
     fn row_form(&self) -> RowForm {
         RowForm::ReadBack
     }
@@ -152,7 +148,7 @@ impl Sink for PostgresSink {
         tx: &'a mut PgConnection,
         rows: &'a [Row],
         _number: i64,
-    ) -> Answer<'a, Vec<Fate>> {
+    ) -> Answer<'a, Vec<Replayed>> {
         Box::pin(replay::write(&self.mart, tx, rows))
     }
 

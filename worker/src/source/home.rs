@@ -1,13 +1,14 @@
 //! The database of Vitrina itself as a source.
 //!
 //! `statements` is the SQL of a page and of what is asked besides, `documents` that of its rows as JSON, `confined` how a user's
-//! query stands in it. `bound` decides from where to where a run reads, `pages` reads, `estimate` asks the planner.
+//! query stands in it. `bound` decides from where to where a run reads, `pages` reads, `estimate` asks the planner, `rows` reads for reports.
 
 mod bound;
 mod confined;
 mod documents;
 mod estimate;
 mod pages;
+mod rows;
 mod statements;
 
 use std::sync::Arc;
@@ -23,12 +24,13 @@ use vitrina_shared::{
 
 use self::{bound::Settling, pages::PageStatement};
 pub use self::{
-    confined::{document, names, read},
-    documents::{as_text, bounded_row, key_text},
-    pages::fill_block,
+    confined::document,
+    documents::as_text,
     statements::{PageSql, TOTAL},
 };
-use super::{Answer, PageQuery, PageStream, Reading, Source, Walk, WorkHandle};
+use super::{
+    Answer, PageQuery, PageStream, Reading, RowStream, RowsQuery, Scope, Source, SourceCount, Walk, WorkHandle,
+};
 use crate::{clock::DatabaseClock, session::Sessions};
 
 /// The home database.
@@ -103,5 +105,19 @@ impl Reading for HomeReading {
         page: &'a PageQuery,
     ) -> Answer<'a, Option<f64>> {
         Box::pin(estimate::fixed_share(home, run, &self.walk, page))
+    }
+
+    fn rows<'a>(&'a self, home: &'a mut PgConnection, query: RowsQuery) -> RowStream<'a> {
+        rows::read(home, &self.walk, query)
+    }
+
+    fn count<'a>(
+        &'a self,
+        home: &'a mut PgConnection,
+        scope: &'a Scope,
+        control: Option<&'a str>,
+        newest_only: bool,
+    ) -> Answer<'a, SourceCount> {
+        Box::pin(rows::count(home, &self.walk, (scope, control, newest_only)))
     }
 }

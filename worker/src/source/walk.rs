@@ -86,7 +86,7 @@ pub struct KeyColumn {
 /// For whom rows are written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// For an index: every value as JSON has it.
+    /// For an external sink: every value as JSON has it.
     Document,
     /// For a mart, which reads the values back: what JSON would change on the way is a text.
     ReadBack,
@@ -182,6 +182,11 @@ impl Walk {
             Bound::Writers | Bound::None => None,
         };
         order == Some(Ordering::Less)
+    }
+
+    /// The names of the columns of the target's key.
+    pub fn key_names(&self) -> impl Iterator<Item = String> {
+        self.key.iter().map(|key| key.name.clone())
     }
 
     /// The names of the columns that it walks by.

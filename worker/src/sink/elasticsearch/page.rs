@@ -46,12 +46,7 @@ impl PageWriter for PageWriting {
         Box::pin(async move {
             let written = self.writer.finish().await?;
             let (changes, overtaken) = (written.changes(), overtaken(&written));
-            let refused = written.rejected.into_iter();
-            rejected.extend(refused.map(|row| Rejected {
-                id: row.document.id,
-                doc: row.document.body,
-                error: row.reason,
-            }));
+            rejected.extend(written.rejected);
             if let Some((index, route, action)) = self.keeps {
                 keep_refused(&index, route, action, &rejected).await?;
             }
@@ -85,7 +80,7 @@ async fn keep_refused(
     }
     let written = writer.finish().await?;
     if let Some(first) = written.rejected.first() {
-        let (documents, error) = (written.rejected.len(), without_values(&first.reason));
+        let (documents, error) = (written.rejected.len(), without_values(&first.error));
         tracing::warn!(documents, %error, "documents of refused rows do not fit the new index and are left out of it");
     }
     Ok(())

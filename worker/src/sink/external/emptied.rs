@@ -11,7 +11,7 @@ use crate::error::BatchError;
 pub async fn refuse(connection: &mut PgConnection, sink: &dyn ExternalSink) -> Result<(), BatchError> {
     let target = sink.target();
     if !sink.is_there().await? {
-        return Err(BatchError::fatal(format!("`{target}` has no index: run the pipeline, which makes one")));
+        return Err(BatchError::fatal(format!("`{target}` is not there: run the pipeline, which makes it")));
     }
     if sink.count().await? > 0 || !runs::is_delivered_to(connection, target).await? {
         return Ok(());

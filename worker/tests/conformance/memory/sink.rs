@@ -86,10 +86,6 @@ impl SinkKind for Memory {
 }
 
 impl ExternalSink for Target {
-    fn kind(&self) -> &'static str {
-        "memory"
-    }
-
     fn target(&self) -> &str {
         &self.name
     }

@@ -7,10 +7,10 @@ use vitrina_shared::{
         error_class::without_values,
         report::{DifferenceKind, Repaired},
     },
-    store::write_numbers,
+    store::{compared, write_numbers},
 };
 
-use super::{Comparison, look::Looked};
+use super::{Comparison, recheck::Rechecked};
 use crate::{
     error::BatchError,
     sink::{
@@ -20,8 +20,10 @@ use crate::{
     step::Fate,
 };
 
-/// Rows that are looked at and written together.
+/// Rows that are read again and written together.
 const TOGETHER: usize = 100;
+/// Rows that are sought with one query of the source, which may have to look at all of its rows.
+const PORTION: i64 = 50_000;
 /// Documents that may be refused before the repair ends.
 const MOST_REFUSED: u64 = 1000;
 
@@ -46,12 +48,15 @@ impl Comparison<'_> {
         let mut writer = self.sink.mend(number, Mending::Write(MOST_REFUSED));
         let mut remover = self.sink.mend(number, Mending::Remove);
         let scope = self.of.scope(tx).await?;
-        let mut extra = 0;
-        {
-            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, i64::MAX).try_chunks(TOGETHER));
+        let (mut extra, mut last) = (0, None);
+        loop {
+            let sought = compared::differing(tx, last.as_deref(), PORTION).await?;
+            let Some(of_portion) = sought.last() else { break };
+            last = Some(of_portion.id.clone());
+            let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
-                let looked = self.examine(chunk).await?.into_iter();
-                let (gone, changed): (Vec<_>, Vec<_>) = looked.partition(|row| row.kind == DifferenceKind::Extra);
+                let rechecked = self.recheck(chunk).await?.into_iter();
+                let (gone, changed): (Vec<_>, Vec<_>) = rechecked.partition(|row| row.kind == DifferenceKind::Extra);
                 if remove_extra {
                     extra += gone.len() as u64;
                     limit.refuse(extra, documents)?;
@@ -75,15 +80,15 @@ impl Comparison<'_> {
 
     /// The document to be written; none where a step refuses the row. It is the source's row of now, so it takes the
     /// place of what is there.
-    fn record(&self, looked: Looked) -> Option<Record> {
-        match looked.fate {
-            Some(Fate::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
+    fn record(&self, rechecked: Rechecked) -> Option<Record> {
+        match rechecked.fate {
+            Some(Fate::Passed(doc)) => return Some(Record { id: rechecked.candidate.id, doc }),
             Some(Fate::Rejected { reason, .. }) => {
                 tracing::warn!(error = reason, "a step refuses a row, which still differs");
             }
             Some(Fate::Dropped) => {}
             None => {
-                let max_row_bytes = self.of.max_row_bytes;
+                let max_row_bytes = self.of.subject.walk().max_row_bytes;
                 tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
             }
         }

@@ -8,11 +8,16 @@ use vitrina_shared::{
     store::tables::TargetColumn,
 };
 
-use crate::sink::{Scope, Subject, postgres::mart::Mart};
+use crate::{
+    sink::{Subject, postgres::mart::Mart},
+    source::{KeyColumn, Scope, home::PageSql},
+};
 
 /// What both sides are made of.
 pub struct Sides<'a> {
     pub subject: &'a Subject,
+    /// The SQL of its source.
+    pub source: PageSql<'a>,
     pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
@@ -24,20 +29,20 @@ impl Sides<'_> {
     /// The columns that are compared: the query's, as far as the target has them.
     pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
         let own = |name: &str| self.mart.columns.iter().find(|own| own.name == name);
-        let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
+        let source = self.subject.reader().columns.iter().filter(|column| self.subject.is_untouched(&column.name));
         source.filter_map(|column| Some((column, own(&column.name)?))).collect()
     }
 
     /// Those of the key, in its order.
     fn key(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
         let compared = self.compared();
-        let of_key = |name: &String| compared.iter().find(|(column, _)| &column.name == name).copied();
-        self.subject.key.iter().filter_map(of_key).collect()
+        let of_key = |key: &KeyColumn| compared.iter().find(|(column, _)| column.name == key.name).copied();
+        self.subject.walk().key.iter().filter_map(of_key).collect()
     }
 
     /// `k1, k2 …`, of the given relation.
     pub fn key_names(&self, relation: &str) -> Vec<String> {
-        (1..=self.subject.key.len()).map(|place| format!("{relation}.k{place}")).collect()
+        (1..=self.subject.walk().key.len()).map(|place| format!("{relation}.k{place}")).collect()
     }
 
     /// The types of the key's columns.
@@ -68,17 +73,24 @@ impl Sides<'_> {
              from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
-            settled = self.scope.settled(self.subject),
+            settled = self.source.settled(self.scope),
             control = self.control_value(Side::Source),
-            walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
-            rows = self.subject.read(),
+            walk = self
+                .source
+                .names("source")
+                .into_iter()
+                .enumerate()
+                .map(|(n, name)| format!(", {name} as w{n}"))
+                .collect::<String>(),
+            rows = self.source.all(),
         );
         let rows = format!("select rows.* from ({rows}) as rows where {only}");
-        if draft.mode == Mode::Full || self.subject.pages_itself() {
+        if draft.mode == Mode::Full || self.subject.reader().pages_itself() {
             return rows;
         }
         // A source may have several versions of a row: the newest is the one that is written.
-        let newest: Vec<_> = (0..self.walk().len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
+        let newest: Vec<_> =
+            (0..self.subject.walk().columns.len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
         format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {}", newest.join(", "))
     }
 
@@ -88,9 +100,9 @@ impl Sides<'_> {
             "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
-            settled = self.scope.settled(self.subject),
+            settled = self.source.settled(self.scope),
             control = self.control_value(Side::Source),
-            rows = self.subject.read(),
+            rows = self.source.all(),
         )
     }
 
@@ -185,10 +197,6 @@ impl Sides<'_> {
     pub fn control_text(&self, value: &str) -> String {
         let in_array = self.control().is_some_and(|(_, own)| own.own_type().extremes() == Extremes::AsArray);
         if in_array { format!("({value})[1]::text") } else { format!("({value})::text") }
-    }
-
-    fn walk(&self) -> Vec<String> {
-        self.subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect()
     }
 }
 

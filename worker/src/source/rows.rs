@@ -1,0 +1,77 @@
+//! Rows as they are now, for reports: which of them are wanted, and which should be in the target by now.
+
+use futures_util::stream::BoxStream;
+use serde_json::Value;
+use vitrina_shared::domain::Checkpoint;
+
+use crate::error::BatchError;
+
+/// Which rows are read, and what of them.
+#[derive(Debug)]
+pub struct RowsQuery {
+    pub wanted: Wanted,
+    /// Decides which of them are settled.
+    pub scope: Scope,
+    /// Whether the rows themselves are read, or their keys alone.
+    pub bodies: bool,
+}
+
+#[derive(Debug)]
+pub enum Wanted {
+    /// All of them; of several rows of one key either all may come, or the newest alone.
+    All { newest_only: bool },
+    /// So many, in the order of the walk.
+    First(u32),
+    /// The newest with each of these ids ([`id_of_row`](crate::row_id::id_of_row)), in this order.
+    Ids(Vec<String>),
+    /// The newest with each of these keys, in this order. Each is a JSON object of the key's columns, as dead letters have it.
+    Keys(Vec<Value>),
+}
+
+/// Which rows of the source should be in the target by now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scope {
+    Everything,
+    /// Those up to a checkpoint.
+    UpTo {
+        checkpoint: Checkpoint,
+        /// Keys from here on will be read again.
+        owed: Option<String>,
+    },
+    Nothing,
+}
+
+/// A row as its source has it now.
+#[derive(Debug)]
+pub struct SourceRow {
+    /// Which of the wanted ids or keys it has, counted from 0.
+    pub place: usize,
+    /// The values of the target's key as text.
+    pub key: Vec<Option<String>>,
+    /// Whether it should be in the target by now.
+    pub settled: bool,
+    /// The row as a JSON object of the walk's form; none where it is longer than the walk allows, or was not wanted.
+    pub doc: Option<String>,
+    /// The bytes that it has as JSON.
+    pub bytes: i64,
+}
+
+impl SourceRow {
+    /// About what it takes in memory.
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.doc.as_ref().map_or(0, String::len)
+    }
+}
+
+pub type RowStream<'a> = BoxStream<'a, Result<SourceRow, BatchError>>;
+
+/// Numbers of a source's rows.
+#[derive(Debug, Default)]
+pub struct SourceCount {
+    pub settled: i64,
+    pub in_flight: i64,
+    /// The least value of a column in the settled rows, in JSON; none where the source cannot tell.
+    pub least: Option<String>,
+    /// The greatest.
+    pub greatest: Option<String>,
+}
