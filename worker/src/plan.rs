@@ -22,16 +22,13 @@ use crate::{
     step::{Sequence, StepRegistry},
 };
 
-/// What a run reads and writes.
 #[derive(Debug)]
 pub struct Plan {
     /// The pipeline's name, for metrics and logs.
     pub pipeline: String,
     /// What it was made from. It is of use only while that is the same.
     pub catalog: Arc<Catalog>,
-    /// How it reads its source.
     pub reading: Arc<dyn Reading>,
-    /// How its rows get to the target.
     pub route: Route,
     pub sink: Arc<dyn Sink>,
     /// Selects the keys of all rows that the query returns, where it is the home database that does.
@@ -40,7 +37,6 @@ pub struct Plan {
     pub target: String,
 }
 
-/// How rows get to the target.
 #[derive(Debug)]
 pub enum Route {
     /// A page is one statement, and no row leaves the server.
@@ -53,12 +49,10 @@ pub enum Route {
     Stream(Stream),
 }
 
-/// How a run's rows are streamed.
 #[derive(Debug)]
 pub struct Stream {
     pub reading: Arc<dyn Reading>,
     pub steps: Sequence,
-    /// The key columns of the target.
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u32>,
@@ -128,7 +122,6 @@ pub async fn check(
 }
 
 impl Plan {
-    /// How it walks over its source.
     pub fn walk(&self) -> &Walk {
         self.reading.walk()
     }

@@ -49,7 +49,6 @@ async fn finish(env: &Environment, job: &HeldReport, result: &RawValue) -> Resul
     Ok(())
 }
 
-/// A result as it is stored.
 fn encode(result: &impl serde::Serialize) -> Result<Box<RawValue>, BatchError> {
     serde_json::value::to_raw_value(result).map_err(|error| BatchError::fatal(error.to_string()))
 }

@@ -62,12 +62,9 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a sink is opened with.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// The target as it was found.
     pub target: &'a FoundTarget,
-    /// The query and what arrives.
     pub reader: &'a Reader,
     pub inputs: &'a PipelineDraft,
     /// Which installation this is: what it makes outside of its database carries the id.
@@ -104,7 +101,6 @@ pub trait Sink: fmt::Debug + Send + Sync {
     /// How pages are written, and what happens after the last one.
     fn writing(&self) -> Writing<'_>;
 
-    /// Compares it with its source.
     fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>>;
 
     /// Writes rows as their source has them now, with this number, and says what became of each.

@@ -38,7 +38,6 @@ pub use self::{
 use crate::error::BatchError;
 pub use crate::in_hand::WorkHandle;
 
-/// Where pipelines read from.
 pub trait Source: fmt::Debug + Send + Sync {
     /// Label for logs and messages, for instance `home`.
     fn kind(&self) -> &'static str;
@@ -63,7 +62,6 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
 
 /// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
 pub trait Reading: fmt::Debug + Send + Sync {
-    /// What was asked for.
     fn walk(&self) -> &Walk;
 
     /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
@@ -129,19 +127,15 @@ pub trait Reading: fmt::Debug + Send + Sync {
 /// Which page is read. Two that are equal are the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageQuery {
-    /// The row after which it begins.
     pub after: Option<Position>,
     /// The bound that it is read up to.
     pub upper: Option<String>,
 }
 
-/// The blocks of a page.
 pub type PageStream = BoxStream<'static, Result<Vec<Item>, BatchError>>;
 
-/// A part of a page.
 #[derive(Debug)]
 pub enum Item {
-    /// A row.
     Row {
         /// The values of the target's key as text.
         key: Vec<Option<String>>,

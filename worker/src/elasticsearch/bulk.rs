@@ -27,7 +27,6 @@ use limiter::Limiter;
 /// Fewer documents are not worth a request of their own.
 const MIN_SHARE: usize = 500;
 
-/// What to do with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// `update` with `doc_as_upsert`: creates it, or changes the fields that differ.
@@ -139,7 +138,6 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Sends what was taken so far.
     pub async fn flush(&mut self) -> Result<(), SinkError> {
         if self.gathering.is_empty() { Ok(()) } else { self.dispatch().await }
     }

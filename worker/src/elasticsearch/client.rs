@@ -38,7 +38,6 @@ pub struct Client {
     replaced: Arc<Mutex<HashMap<String, u64>>>,
 }
 
-/// What the server said.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -71,12 +70,10 @@ impl Client {
         *replaced.entry(index.to_owned()).or_insert(now)
     }
 
-    /// Forgets an index that is gone.
     pub(super) fn forget_replaced(&self, index: &str) {
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).remove(index);
     }
 
-    /// Whether bodies are compressed.
     pub fn gzip(&self) -> bool {
         self.gzip
     }
@@ -108,7 +105,6 @@ impl Client {
         self.send(method, path, body).await?.success()
     }
 
-    /// Sends newline-delimited JSON, compressed or not.
     pub async fn send_lines(&self, path: &str, body: Bytes, compressed: bool) -> Result<Answer, SinkError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));

@@ -75,7 +75,6 @@ struct FetchedDocument<'a> {
 }
 
 impl Index {
-    /// Whether there is an index behind the name.
     pub async fn is_there(&self) -> Result<bool, SinkError> {
         Ok(self.serving().await?.is_some())
     }

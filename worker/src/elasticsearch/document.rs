@@ -15,7 +15,6 @@ pub fn number_above(version: i64) -> i64 {
     (version >> ROOM) + 1
 }
 
-/// A row on its way into an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Its `_id`, of [`row_id`](crate::row_id).
@@ -27,7 +26,6 @@ pub struct Document {
 }
 
 impl Document {
-    /// The document as one that was not written.
     pub(super) fn rejected(self, error: String) -> Rejected {
         Rejected { id: self.id, doc: self.body, error }
     }

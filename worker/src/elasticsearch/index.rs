@@ -32,16 +32,13 @@ pub struct Index {
     pub(super) client: Client,
     pub(super) name: String,
     pub(super) options: IndexOptions,
-    /// This installation.
     pub(super) owner: String,
 }
 
-/// An index that can be written.
 #[derive(Debug)]
 pub struct Ready {
     /// What the server calls this very index.
     pub uuid: String,
-    /// The way to its documents.
     pub route: Arc<Route>,
 }
 
@@ -51,12 +48,10 @@ impl Index {
         Self { client, name: name.into(), options, owner: installation.to_string() }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What was decided about it.
     pub fn options(&self) -> &IndexOptions {
         &self.options
     }
@@ -116,7 +111,6 @@ impl Index {
         self.client.ask(Method::Post, &format!("/{name}/_refresh"), None).await.map(|_| ())
     }
 
-    /// The physical index that this run creates.
     pub(super) fn physical(&self, run: RunId) -> String {
         format!("{}{MARK}{run}", self.name)
     }
@@ -208,7 +202,6 @@ impl Index {
         Ok(found.into_iter().filter(|physical| self.is_ours(physical)).collect())
     }
 
-    /// One physical index, if it is there.
     pub(super) async fn find_physical(&self, physical: &str) -> Result<Option<Physical>, SinkError> {
         Ok(self.list_physical(physical).await?.pop())
     }

@@ -24,7 +24,6 @@ pub fn mappings(columns: &[SourceColumn], options: &IndexOptions) -> Value {
     Value::Object(mappings)
 }
 
-/// The mapping of one column by its type.
 fn field(column_type: &ColumnType, json_fields: JsonFields) -> Value {
     match (column_type.field(), json_fields) {
         (Field::Object, JsonFields::Object) => json!({"type": "object", "enabled": false}),

@@ -21,7 +21,6 @@ struct Turns<T> {
     turn: AtomicUsize,
 }
 
-/// One of them.
 #[derive(Debug)]
 pub struct Node<T> {
     pub transport: T,
@@ -46,12 +45,10 @@ impl<T> Nodes<T> {
 }
 
 impl<T> Node<T> {
-    /// It did not answer.
     pub fn lost(&self) {
         self.set(Some(Instant::now() + REST));
     }
 
-    /// It did.
     pub fn answered(&self) {
         self.set(None);
     }

@@ -13,10 +13,8 @@ use super::{client::Client, error::SinkError, index::Index};
 /// A search that began before a swap may still be reading the replaced index.
 pub const GRACE: Duration = Duration::from_secs(60);
 
-/// What was done.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// The indexes that were removed.
     pub removed: Vec<String>,
     /// The targets of which something could not be removed, and why. The next time will do it.
     pub failed: Vec<(String, SinkError)>,

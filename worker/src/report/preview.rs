@@ -34,7 +34,6 @@ const WIDEST_ROW: u32 = 64 * 1024;
 /// All rows together.
 const WIDEST_RESULT: usize = 1024 * 1024;
 
-/// Makes the preview.
 pub async fn show_rows(
     env: &Environment,
     job: &HeldReport,

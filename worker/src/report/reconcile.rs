@@ -70,7 +70,6 @@ fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), B
     if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
 }
 
-/// A repair on its way.
 struct Repairing<'a> {
     env: &'a Environment,
     report: &'a Report,

@@ -59,7 +59,6 @@ pub async fn replay_letters(
     Ok(())
 }
 
-/// A replay on its way.
 struct Replaying<'a> {
     subject: &'a Subject,
     sink: &'a dyn Sink,

@@ -17,7 +17,6 @@ use crate::{session::Sessions, source::Scope};
 /// Differences that a comparison shows.
 pub const SAMPLE: usize = 20;
 
-/// What is compared.
 #[derive(Debug)]
 pub struct Comparing<'a> {
     pub subject: &'a Subject,
@@ -74,7 +73,6 @@ pub struct Bounds {
     pub target_max: Option<String>,
 }
 
-/// What a comparison found.
 pub struct Compared<'a> {
     pub result: Reconciliation,
     /// The transaction in which it is repaired.
@@ -82,7 +80,6 @@ pub struct Compared<'a> {
     pub differing: Box<dyn Differing + 'a>,
 }
 
-/// The rows that differ.
 pub trait Differing: Send {
     /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
     /// at once more.

@@ -29,7 +29,6 @@ use page::PageWriting;
 #[derive(Debug)]
 pub struct Indexes(pub Result<Client, SinkError>);
 
-/// The index that a pipeline writes.
 #[derive(Debug)]
 struct IndexSink {
     index: Index,

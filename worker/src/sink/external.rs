@@ -23,7 +23,6 @@ use super::{
 };
 use crate::{session::Session, source::RowForm};
 
-/// A sink outside of the home database.
 pub trait ExternalSink: fmt::Debug + Send + Sync {
     /// The target's name, as configuration has it.
     fn target(&self) -> &str;
@@ -41,7 +40,6 @@ pub trait ExternalSink: fmt::Debug + Send + Sync {
     /// Whether there is something that can be read. What was written before is visible then.
     fn is_there(&self) -> Answer<'_, bool>;
 
-    /// How many documents there are.
     fn count(&self) -> Answer<'_, u64>;
 
     /// The least or the greatest value of a column, in JSON; none where the sink cannot tell.
@@ -59,7 +57,6 @@ pub trait ExternalSink: fmt::Debug + Send + Sync {
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter>;
 }
 
-/// What a page is begun with.
 #[derive(Debug)]
 pub struct PageStart {
     pub number: i64,
@@ -76,7 +73,6 @@ pub struct PageStart {
 pub enum Mending {
     /// They are written; so many may be refused.
     Write(u64),
-    /// They are removed.
     Remove,
 }
 
@@ -89,7 +85,6 @@ pub struct Record {
     pub doc: String,
 }
 
-/// A page on its way.
 pub trait PageWriter: Send {
     /// Takes rows as they come, and sends them as far as there is room.
     fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()>;
@@ -99,7 +94,6 @@ pub trait PageWriter: Send {
     fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> Answer<'static, PageWritten>;
 }
 
-/// What became of a page.
 #[derive(Debug)]
 pub struct PageWritten {
     pub changes: u64,
@@ -108,7 +102,6 @@ pub struct PageWritten {
     pub overtaken: Option<Overtaken>,
 }
 
-/// The sink has documents with higher versions than the page gives them.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Overtaken {
     /// The highest of those versions.

@@ -34,11 +34,9 @@ pub use mart::Mart;
 /// How tables begin in which runs gather their rows.
 const SWAP_PREFIX: &str = "swap_";
 
-/// The kind of marts.
 #[derive(Debug)]
 pub struct Marts;
 
-/// A mart as a pipeline writes it.
 #[derive(Debug)]
 pub struct PostgresSink {
     pub mart: Mart,

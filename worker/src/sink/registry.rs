@@ -7,7 +7,6 @@ use vitrina_shared::{domain::TargetName, validation::Place};
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
 use crate::elasticsearch::{Client, SinkError};
 
-/// The kinds of sinks that a worker has.
 #[derive(Debug, Clone)]
 pub struct Sinks(Vec<Arc<dyn SinkKind>>);
 
@@ -23,12 +22,10 @@ impl Sinks {
         self
     }
 
-    /// All kinds.
     pub fn kinds(&self) -> &[Arc<dyn SinkKind>] {
         &self.0
     }
 
-    /// The sink of a target.
     pub fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
         let scheme = match &opening.target.place {
             Place::Mart(..) => TargetName::MART_SCHEMA,

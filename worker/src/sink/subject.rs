@@ -14,14 +14,11 @@ use crate::{
     step::{Fate, Sequence, StepContext},
 };
 
-/// A pipeline and its source.
 #[derive(Debug)]
 pub struct Subject {
     pub pipeline: Pipeline,
     pub source: Arc<dyn Source>,
-    /// How its rows are read.
     pub reading: Arc<dyn Reading>,
-    /// What changes rows on their way.
     pub steps: Sequence,
     /// What the steps reach the world through.
     pub context: StepContext,
@@ -37,7 +34,6 @@ impl Subject {
         self.reading.walk()
     }
 
-    /// The query and what it returns.
     pub fn reader(&self) -> &Reader {
         &self.walk().reader
     }

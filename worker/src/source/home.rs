@@ -33,7 +33,6 @@ use super::{
 };
 use crate::{clock::DatabaseClock, session::Sessions};
 
-/// The home database.
 #[derive(Debug, Clone)]
 pub struct Home {
     pub describing: Describing,
@@ -68,7 +67,6 @@ impl Source for Home {
     }
 }
 
-/// A run's reading of the home database.
 #[derive(Debug)]
 struct HomeReading {
     walk: Walk,

@@ -6,7 +6,6 @@ use vitrina_shared::domain::Checkpoint;
 
 use crate::error::BatchError;
 
-/// Which rows are read, and what of them.
 #[derive(Debug)]
 pub struct RowsQuery {
     pub wanted: Wanted,
@@ -41,7 +40,6 @@ pub enum Scope {
     Nothing,
 }
 
-/// A row as its source has it now.
 #[derive(Debug)]
 pub struct SourceRow {
     /// Which of the wanted ids or keys it has, counted from 0.
@@ -65,13 +63,11 @@ impl SourceRow {
 
 pub type RowStream<'a> = BoxStream<'a, Result<SourceRow, BatchError>>;
 
-/// Numbers of a source's rows.
 #[derive(Debug, Default)]
 pub struct SourceCount {
     pub settled: i64,
     pub in_flight: i64,
     /// The least value of a column in the settled rows, in JSON; none where the source cannot tell.
     pub least: Option<String>,
-    /// The greatest.
     pub greatest: Option<String>,
 }

@@ -22,18 +22,14 @@ const OF_A_DOCUMENT: &[&str] = &[
 /// What a general error says that a document has by itself.
 const ABOUT_A_DOCUMENT: &[&str] = &["immense term", "is too large, must be <=", "nested documents"];
 
-/// What became of one document.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DocumentFate {
-    /// It is new.
     Created,
-    /// It was changed.
     Updated,
     /// It was there already, the same.
     Unchanged,
     /// A newer version is there, this one as far as it is told.
     Superseded(Option<i64>),
-    /// It is gone.
     Deleted,
     /// The server has no room for it at the moment.
     Again(SinkError),

@@ -18,7 +18,6 @@ struct State {
     under_way: f64,
 }
 
-/// The right to one request.
 #[derive(Debug)]
 pub struct Permit(Arc<Limiter>);
 

@@ -16,7 +16,6 @@ use crate::{
 /// Documents of refused rows that are fetched together.
 const KEPT_TOGETHER: usize = 100;
 
-/// Documents on their way.
 #[derive(Debug)]
 pub struct PageWriting {
     pub writer: BulkWriter,

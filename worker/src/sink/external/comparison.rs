@@ -30,7 +30,6 @@ const MOST_KEYS: i64 = 1000;
 /// How often what differs is read again. A run may be writing all the while.
 const RECHECKS: usize = 2;
 
-/// A comparison of one external sink.
 struct Comparison<'a> {
     sink: &'a dyn ExternalSink,
     of: &'a Comparing<'a>,
@@ -41,7 +40,6 @@ struct Comparison<'a> {
     makes_documents: bool,
 }
 
-/// Compares a pipeline with its external sink.
 pub async fn compare<'a>(
     sink: &'a dyn ExternalSink,
     of: &'a Comparing<'a>,

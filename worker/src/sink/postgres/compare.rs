@@ -41,7 +41,6 @@ const SNAPSHOT: &str = "begin isolation level repeatable read read only; set loc
 /// The values of a key, as text.
 type Key = Vec<Option<String>>;
 
-/// A comparison of one mart.
 struct Comparison<'a> {
     of: &'a Comparing<'a>,
     source: PageSql<'a>,
@@ -104,7 +103,6 @@ impl Narrow {
     }
 }
 
-/// Compares a pipeline with its mart.
 pub async fn compare<'a>(
     mart: &'a Mart,
     limit: &'a RemovalLimit,

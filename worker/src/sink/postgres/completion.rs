@@ -13,7 +13,6 @@ use crate::{
     sink::{Completed, RemovalLimit},
 };
 
-/// How a full run ends.
 #[derive(Debug)]
 pub enum Completion {
     /// The pages were written to the mart; what the query does not return any more is removed.
@@ -23,7 +22,6 @@ pub enum Completion {
     },
     /// The pages were gathered beside the mart, which changes all at once.
     Swap {
-        /// The table in which rows are gathered.
         gathering: Gathering,
         /// Removes what was not gathered.
         delete: String,

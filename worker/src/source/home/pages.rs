@@ -25,7 +25,6 @@ const BLOCKS: usize = 2;
 /// Items that are passed on together, or why there are no more.
 type Block = Result<Vec<Item>, BatchError>;
 
-/// What a page is read with.
 #[derive(Debug)]
 pub struct PageStatement {
     text: String,
@@ -35,7 +34,6 @@ pub struct PageStatement {
 }
 
 impl PageStatement {
-    /// The statement of a page of this walk.
     pub fn of(walk: &Walk, page: PageQuery) -> Self {
         let text = PageSql::of(walk).documents();
         Self { text, page_size: walk.page_size, by_time: walk.bound == Bound::Clock, page }

@@ -21,7 +21,6 @@ const COUNT: &str = "select * from etl_page.read($1, $2, 'infinity', 92233720368
 /// Which of the wanted ids or keys a row has.
 const PLACE: &str = "sought.place";
 
-/// Reads the wanted rows.
 pub fn read<'a>(connection: &'a mut PgConnection, walk: &Walk, query: RowsQuery) -> RowStream<'a> {
     let statement = PageSql::of(walk).wanted_rows(&query);
     let mut parameters = query.scope.parameters();

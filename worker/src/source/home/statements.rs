@@ -15,7 +15,6 @@ use crate::source::{Bound, Walk, WalkColumn};
 /// How many rows a page has. They are counted once.
 pub const TOTAL: &str = "total as (select count(*) as rows from page)";
 
-/// What the statements of a walk are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct PageSql<'a> {
     walk: &'a Walk,
@@ -24,7 +23,6 @@ pub struct PageSql<'a> {
 }
 
 impl<'a> PageSql<'a> {
-    /// The statements of a walk.
     pub fn of(walk: &'a Walk) -> Self {
         Self { walk, columns: &walk.columns, bound: walk.bound }
     }
@@ -34,7 +32,6 @@ impl<'a> PageSql<'a> {
         Self { walk, columns: &walk.versions, bound: walk.settles_by }
     }
 
-    /// The walk.
     pub fn walk(&self) -> &'a Walk {
         self.walk
     }
@@ -216,7 +213,6 @@ impl<'a> PageSql<'a> {
         format!("select from ({}\n) as source where {} and {}", self.query(), self.after(), self.below_bound())
     }
 
-    /// The column of this name as the query returns it.
     pub fn source_column(&self, name: &str) -> Option<&'a SourceColumn> {
         self.walk.reader.columns.iter().find(|column| column.name == name)
     }

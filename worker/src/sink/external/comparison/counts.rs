@@ -20,7 +20,6 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// The numbers alone.
     pub fn totals(&self) -> Totals {
         let Self { source_rows, target_rows, in_flight, .. } = *self;
         Totals { source_rows, target_rows, in_flight, ..Totals::default() }
@@ -59,7 +58,6 @@ impl Comparison<'_> {
         self.control().filter(|column| column.own_type().is_ordered_in_index())
     }
 
-    /// Counts both sides.
     pub async fn count(&self) -> Result<Counted, BatchError> {
         let mut counted = self.count_source(false).await?;
         if !self.is_there {

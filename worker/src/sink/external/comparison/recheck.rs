@@ -43,11 +43,9 @@ pub struct Rechecked {
     /// What the plan's steps make of it.
     pub fate: Option<Fate>,
     pub kind: DifferenceKind,
-    /// The document that is there.
     pub stored: Option<String>,
 }
 
-/// What still differs.
 #[derive(Debug, Default)]
 pub struct Remaining {
     pub missing: i64,

@@ -13,15 +13,12 @@ use crate::{
     source::{KeyColumn, Scope, home::PageSql},
 };
 
-/// What both sides are made of.
 pub struct Sides<'a> {
     pub subject: &'a Subject,
-    /// The SQL of its source.
     pub source: PageSql<'a>,
     pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
-    /// Which rows of the source count.
     pub scope: &'a Scope,
 }
 
@@ -45,12 +42,10 @@ impl Sides<'_> {
         (1..=self.subject.walk().key.len()).map(|place| format!("{relation}.k{place}")).collect()
     }
 
-    /// The types of the key's columns.
     pub fn key_types(&self) -> Vec<&str> {
         self.key().into_iter().map(|(_, own)| own.type_name.as_str()).collect()
     }
 
-    /// The condition of two relations having the same key.
     pub fn same_key(&self, one: &str, other: &str) -> String {
         let pairs = self.key_names(one).into_iter().zip(self.key_names(other));
         pairs.map(|(one, other)| format!("{one} = {other}")).collect::<Vec<_>>().join(" and ")
@@ -200,7 +195,6 @@ impl Sides<'_> {
     }
 }
 
-/// Which side a value is of.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Source,

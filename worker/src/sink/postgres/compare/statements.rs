@@ -29,7 +29,6 @@ pub enum Closer {
     Keys,
 }
 
-/// A statement of a repair.
 #[derive(Debug)]
 pub enum RepairStatement {
     /// Removes what is extra, or writes what is missing or different.
