@@ -2,10 +2,10 @@
 //!
 //! Reading order: `document` (a row and its version), `mapping` (what an index looks like), `client`, `nodes` and
 //! `server` (the other side), `bulk` (writing a stream of documents, durably), `physical` and `index` (what stands behind a
-//! name), `rebuild` (a full run), `removal` (what runs leave behind), `contents` (what is there). `access` lists the indexes of all targets, `sweeper` goes through them and removes what is
-//! not needed any more, `error` says what a failure means for the caller.
+//! name), `rebuild` (a full run), `removal` (what runs leave behind), `contents` (what is there).
+//! `sweeper` goes through the indexes of all targets and removes what is not needed any more, `error` says what a failure means for
+//! the caller.
 
-mod access;
 mod bulk;
 mod client;
 mod contents;
@@ -21,7 +21,6 @@ mod removal;
 mod server;
 mod sweeper;
 
-pub use access::indexes;
 pub use bulk::{Action, BulkWriter, Route, Written};
 pub use client::{Answer, Client};
 pub use contents::IndexContents;
@@ -31,4 +30,4 @@ pub use index::{Index, Ready};
 pub use mapping::mappings;
 pub use physical::Physical;
 pub use server::Server;
-pub use sweeper::{GRACE, Swept, sweep};
+pub use sweeper::{GRACE, Swept, indexes, sweep};

@@ -6,18 +6,17 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
-    sql::quote,
     store::{
         catalog::{self, Catalog},
         installation,
     },
-    validation::{self, Described, FoundTarget, Place, Reader},
+    validation::{self, Described, FoundTarget, Reader},
 };
 
 use crate::{
     error::BatchError,
     pushdown,
-    sink::{Opening, PostgresSink, RunOpening, Sink, Sinks},
+    sink::{Opening, RunOpening, Sink, Sinks},
     source::{Bound, KeyColumn, Reading, Source, Walk, WalkColumn, home::PageSql},
     step::{Sequence, StepRegistry},
 };
@@ -76,19 +75,16 @@ impl Reviewed {
         connection: &mut PgConnection,
         source: &Arc<dyn Source>,
         inputs: &PipelineDraft,
-        transforms: &Registry,
+        (transforms, sinks): (&Registry, &Sinks),
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
         let Checked { reader, target } = check(connection, inputs, described, transforms).await?;
-        let installation = match target.place {
-            Place::Mart(..) => Uuid::nil(),
-            Place::External(..) => installation::id(connection).await?,
+        let relation = sinks.relation(&target)?;
+        let installation = match relation {
+            Some(_) => Uuid::nil(),
+            None => installation::id(connection).await?,
         };
-        let mart = match &target.place {
-            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
-            Place::External(..) => None,
-        };
-        let relations = reader.relations.iter().cloned().chain(mart).collect();
+        let relations = reader.relations.iter().cloned().chain(relation).collect();
         let catalog = Arc::new(catalog::read(connection, relations).await?);
         Ok(Self { catalog, source: source.clone(), reader, target, installation })
     }
@@ -150,8 +146,7 @@ impl Plan {
         let can_sweep = source.is_home() && steps.dropping().is_none();
         let run = Some(RunOpening { id: run, begun, can_sweep });
         let sink = sinks.open(&Opening { target, reader, inputs, installation: *installation, mode, run })?;
-        let mart = sink.mart();
-        if mode == Mode::Full && !source.is_home() && mart.is_some_and(|mart| !mart.gathers()) {
+        if mode == Mode::Full && !source.is_home() && sink.sweeps() {
             return Err(must_gather(&**source));
         }
         let reading = source.open(walk(mode, inputs, (reader, key), &*sink, max_row_bytes));
@@ -161,7 +156,7 @@ impl Plan {
             key: key.clone(),
             rejects_allowed: inputs.options.rejects_allowed(),
         };
-        let route = match mart.filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
+        let route = match sink.mart().filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
             Some(mart) => Route::Pushdown {
                 page: pushdown::statement(PageSql::of(reading.walk()), mart),
                 careful: inputs.options.rejects_allowed().map(|_| stream()),
@@ -197,7 +192,6 @@ pub fn walk(
     sink: &dyn Sink,
     max_row_bytes: u32,
 ) -> Walk {
-    let mart = sink.mart();
     let find = |name: &String| WalkColumn::find(name, reader);
     let versions: Vec<_> = match inputs.mode {
         Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).filter_map(find).collect(),
@@ -209,15 +203,12 @@ pub fn walk(
         true => (key.iter().filter_map(find).collect(), Bound::None),
         false => (versions.clone(), settles_by),
     };
-    let key_column = |name: &String| KeyColumn {
-        name: name.clone(),
-        cast: mart.map(|mart| mart.mart.key_cast(name)).unwrap_or_default(),
-    };
+    let key_column = |name: &String| KeyColumn { name: name.clone(), cast: sink.key_cast(name) };
     Walk {
         reader: reader.clone(),
         columns,
         bound,
-        keys_once: versions.is_empty() && mart.is_some_and(PostgresSink::refuses_repeated_keys),
+        keys_once: versions.is_empty() && sink.refuses_repeated_keys(),
         versions,
         settles_by,
         starts_over: mode == Mode::Full && inputs.mode == Mode::Incremental,

@@ -50,6 +50,11 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
     /// The sink of a target, for a run or a report. Nothing is asked or sent yet.
     fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError>;
 
+    /// The table of the home database that a target is, as SQL writes it; none where it is outside of that.
+    fn relation(&self, _target: &FoundTarget) -> Option<String> {
+        None
+    }
+
     /// Says in the log, when a worker starts, whether its targets can be written.
     fn introduce<'a>(&'a self, _db: &'a PgPool) -> BoxFuture<'a, ()> {
         Box::pin(async {})
@@ -111,6 +116,21 @@ pub trait Sink: fmt::Debug + Send + Sync {
         rows: &'a [Row],
         number: i64,
     ) -> Answer<'a, Vec<Replayed>>;
+
+    /// The cast that makes the target's value of the source's, of a column of the key; empty where the two are the same.
+    fn key_cast(&self, _column: &str) -> String {
+        String::new()
+    }
+
+    /// Whether a page must not have a key twice.
+    fn refuses_repeated_keys(&self) -> bool {
+        false
+    }
+
+    /// Whether the end of a full run removes rows by the keys that the source returns then.
+    fn sweeps(&self) -> bool {
+        false
+    }
 
     /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
     fn mart(&self) -> Option<&PostgresSink> {

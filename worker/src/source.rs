@@ -11,7 +11,6 @@
 //! statement (`pushdown`), and so is a comparison (`sink::postgres::compare`). Neither is read through this door; `bound` and the
 //! estimates always are. [`Source::is_home`] is what both ask.
 
-mod blocks;
 pub mod home;
 mod rows;
 mod walk;
@@ -31,8 +30,7 @@ use vitrina_shared::{
 };
 
 pub use self::{
-    blocks::fill_block,
-    rows::{RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted},
+    rows::{RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block},
     walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
 };
 use crate::error::BatchError;

@@ -2,11 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use crate::mutex::unpoisoned;
 
 /// How long a node that did not answer is left alone.
 const REST: Duration = Duration::from_secs(30);
@@ -54,11 +56,11 @@ impl<T> Node<T> {
     }
 
     fn set(&self, until: Option<Instant>) {
-        *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *unpoisoned(&self.rests_until) = until;
     }
 
     fn rests(&self) -> bool {
-        self.rests_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+        unpoisoned(&self.rests_until).is_some_and(|until| Instant::now() < until)
     }
 }
 

@@ -17,7 +17,7 @@ use vitrina_shared::{
     sql::{quote, record},
 };
 
-use super::{encode, subject};
+use super::{finish, subject};
 use crate::{
     environment::Environment,
     error::BatchError,
@@ -34,12 +34,7 @@ const WIDEST_ROW: u32 = 64 * 1024;
 /// All rows together.
 const WIDEST_RESULT: usize = 1024 * 1024;
 
-pub async fn show_rows(
-    env: &Environment,
-    job: &HeldReport,
-    report: &Report,
-    rows: u32,
-) -> Result<Box<RawValue>, BatchError> {
+pub async fn show_rows(env: &Environment, job: &HeldReport, report: &Report, rows: u32) -> Result<(), BatchError> {
     let begun = Instant::now();
     let as_shown = |walk| Walk { form: RowForm::Document, max_row_bytes: WIDEST_ROW, ..walk };
     let (subject, sink) = subject::open(env, job, report, as_shown).await?;
@@ -61,7 +56,10 @@ pub async fn show_rows(
     }
     tx.rollback().await?;
     preview.took_ms = begun.elapsed().as_millis() as u64;
-    encode(&preview)
+    drop(session);
+    let mut tx = env.reports.begin().await?;
+    finish(&mut tx, job, &preview).await?;
+    Ok(tx.commit().await?)
 }
 
 /// A column of the preview, as it arrives and as it is written.

@@ -13,19 +13,19 @@ use vitrina_shared::{
         Report,
         report::{MAX_REPLAYED, Replay, ReplayOutcome, ReplayedLetter},
     },
-    reports::{self, HeldReport},
+    reports::HeldReport,
     store::{
         self,
         dead_letters::{self, Letter},
-        pipelines, write_numbers,
+        write_numbers,
     },
 };
 
-use super::{encode, subject};
+use super::{finish, keep_runs_away, subject};
 use crate::{
     environment::Environment,
     error::BatchError,
-    sink::{Replayed, Row, Sink, Subject, refuse_unfinished},
+    sink::{Replayed, Row, Sink, Subject},
     source::{RowsQuery, Scope, SourceRow, Wanted, too_long},
     step::Fate,
 };
@@ -43,17 +43,10 @@ pub async fn replay_letters(
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
-    let target = subject.draft().final_target().0;
-    let locked = pipelines::lock_writers(&mut tx, report.pipeline_id, target).await?;
-    if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
-        return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
-    }
-    refuse_unfinished(&mut tx, report.pipeline_id, report.requested_at).await?;
+    keep_runs_away(&mut tx, report, &subject).await?;
     let mut replay = Replaying { subject: &subject, sink: &*sink }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;
-    if !reports::finish(&mut tx, job, &encode(&replay)?).await? {
-        return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
-    }
+    finish(&mut tx, job, &replay).await?;
     tx.commit().await?;
     tracing::info!(rows_written = replay.written, rows_rejected = replay.refused, "replayed dead letters");
     Ok(())

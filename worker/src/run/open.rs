@@ -63,8 +63,8 @@ pub(super) async fn open(env: &Environment, job: &mut HeldJob) -> Result<Opened,
             let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
                 Some(reviewed) => reviewed,
                 None => {
-                    let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
-                    let reviewed = Reviewed::find(&mut session, source, inputs, transforms).await?;
+                    let (source, known) = (env.sources.of(inputs), (env.steps.transforms(), &env.sinks));
+                    let reviewed = Reviewed::find(&mut session, source, inputs, known).await?;
                     env.keep_review(run.pipeline_id, inputs, reviewed)
                 }
             };

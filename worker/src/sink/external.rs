@@ -4,7 +4,6 @@
 //! [`ExternalSink`]; comparing it with its source (`comparison`) and replaying rows into it (`replay`) is the same for all.
 
 mod comparison;
-mod emptied;
 mod fingerprint;
 mod replay;
 
@@ -14,7 +13,10 @@ use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use vitrina_shared::{
     domain::{ErrorClass, RunId, SourceColumn},
-    store::{runs::OpenRun, write_numbers},
+    store::{
+        runs::{self, OpenRun},
+        write_numbers,
+    },
 };
 
 use super::{
@@ -129,6 +131,22 @@ impl Overtaken {
         );
         Ok(BatchError::Failed { class: ErrorClass::Transient, message })
     }
+}
+
+/// Refuses to write a few documents to a target that is not there, or that has none although rows were delivered to it: a run fills
+/// it from the first row, and with those documents no pipeline of the target would see that the others are gone.
+async fn refuse_emptied(connection: &mut PgConnection, sink: &dyn ExternalSink) -> Result<(), BatchError> {
+    let target = sink.target();
+    if !sink.is_there().await? {
+        return Err(BatchError::fatal(format!("`{target}` is not there: run the pipeline, which makes it")));
+    }
+    if sink.count().await? > 0 || !runs::is_delivered_to(connection, target).await? {
+        return Ok(());
+    }
+    Err(BatchError::fatal(format!(
+        "`{target}` has no documents any more, although runs have delivered some: run the pipelines that write it, which fill it \
+         from the first row"
+    )))
 }
 
 /// Everything that a sink has, page by page.

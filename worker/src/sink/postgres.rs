@@ -1,7 +1,7 @@
 //! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
 //!
-//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion` and
-//! `replacement` make the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
+//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion`
+//! makes the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
 mod compare;
 mod comparison;
@@ -9,7 +9,6 @@ mod completion;
 mod copy;
 mod mart;
 mod merge;
-mod replacement;
 mod replay;
 
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use std::sync::Arc;
 use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
+    sql::quote,
     store::{runs::OpenRun, swaps, tables},
     validation::{FoundTarget, Place},
 };
@@ -57,6 +57,13 @@ impl SinkKind for Marts {
         Ok(Arc::new(PostgresSink::open(opening)?))
     }
 
+    fn relation(&self, target: &FoundTarget) -> Option<String> {
+        match &target.place {
+            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
+            Place::External(..) => None,
+        }
+    }
+
     /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
     fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
         Box::pin(async move {
@@ -91,11 +98,6 @@ impl PostgresSink {
     /// Whether rows are gathered beside the mart, which changes all at once.
     pub fn gathers(&self) -> bool {
         self.gathered_in.is_some()
-    }
-
-    /// Whether a page must not have a key twice: a value of two rows is none. Rows that are gathered have a unique index.
-    pub fn refuses_repeated_keys(&self) -> bool {
-        !self.gathers() && !self.mart.changing().is_empty()
     }
 
     /// Writes what a select returns, or gathers it.
@@ -148,6 +150,19 @@ impl Sink for PostgresSink {
         _number: i64,
     ) -> Answer<'a, Vec<Replayed>> {
         Box::pin(replay::write(&self.mart, tx, rows))
+    }
+
+    fn key_cast(&self, column: &str) -> String {
+        self.mart.key_cast(column)
+    }
+
+    /// A value of two rows is none. Rows that are gathered have a unique index.
+    fn refuses_repeated_keys(&self) -> bool {
+        !self.gathers() && !self.mart.changing().is_empty()
+    }
+
+    fn sweeps(&self) -> bool {
+        matches!(self.completion, Some(Completion::Sweep { .. }))
     }
 
     fn mart(&self) -> Option<&PostgresSink> {

@@ -19,7 +19,7 @@ use super::{
 /// Delivers a chunk, for whose first request there is room. `Ok` means that every document is acknowledged, or rejected by
 /// name.
 pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
-    let patience = Patience::new(route.client.patience());
+    let patience = Patience::new(route.client.patience);
     let mut delivery = Delivery { patience, route, permit: Some(permit), written: Written::default() };
     let mut waiting = vec![chunk];
     while let Some(chunk) = waiting.pop() {
@@ -64,7 +64,7 @@ impl Delivery {
         };
         let client = &self.route.client;
         let body = chunk.body();
-        if !client.gzip() {
+        if !client.gzip {
             return client.send_lines(&self.route.path, body, false).await;
         }
         let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;

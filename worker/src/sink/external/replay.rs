@@ -7,7 +7,7 @@ use futures_util::stream::{self, StreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::domain::report::ReplayOutcome;
 
-use super::{ExternalSink, Mending, Record, emptied, fingerprint::fingerprint};
+use super::{ExternalSink, Mending, Record, fingerprint::fingerprint, refuse_emptied};
 use crate::{
     error::BatchError,
     row_id::id_of_row,
@@ -28,7 +28,7 @@ pub async fn write(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    emptied::refuse(tx, sink).await?;
+    refuse_emptied(tx, sink).await?;
     let fields = subject.fields();
     let hash = |doc: &str| fingerprint(doc, &fields);
     // Refused rows are no reason to end: they were refused before.

@@ -71,9 +71,8 @@ mod tests {
             name: "a\"b".to_owned(),
             type_oid: 1042,
             type_name: "character".to_owned(),
-            declared: None,
             collation: Some("pg_catalog.\"C\"".to_owned()),
-            nullable: None,
+            ..SourceColumn::default()
         };
         assert_eq!(
             read("select 'it''s'", [&column], true),
@@ -87,9 +86,7 @@ mod tests {
             name: name.to_owned(),
             type_oid,
             type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
+            ..SourceColumn::default()
         };
         let columns = [column("id", 23, "integer"), column("a", 16_400, "o'.t"), column("b", 16_400, "o'.t")];
         assert_eq!(

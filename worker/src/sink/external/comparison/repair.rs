@@ -15,7 +15,7 @@ use crate::{
     error::BatchError,
     sink::{
         Answer, Differing, RemovalLimit,
-        external::{Mending, Record, emptied},
+        external::{Mending, Record, refuse_emptied},
     },
     step::Fate,
 };
@@ -30,7 +30,7 @@ const MOST_REFUSED: u64 = 1000;
 impl Differing for Comparison<'_> {
     fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
         Box::pin(async move {
-            emptied::refuse(tx, self.sink).await?;
+            refuse_emptied(tx, self.sink).await?;
             let repaired = self.write(tx, remove_extra, target_rows).await?;
             // What was written can be found from now on.
             self.sink.is_there().await?;
