@@ -9,7 +9,7 @@ use vitrina_shared::{
     domain::{ErrorClass, Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
-        execution::{self, HeldJob},
+        execution::{self, HeldBatch},
     },
     store::queue,
 };
@@ -17,7 +17,7 @@ use vitrina_shared::{
 use crate::{World, draft, within};
 
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum Conclusion {
     Run,
     Pause,
     Cancel,
@@ -44,50 +44,50 @@ enum Work {
     Interrupt,
 }
 
-const STEPS: &[Step] = &[
-    Step::Run,
-    Step::Run,
-    Step::Pause,
-    Step::Cancel,
-    Step::Reset,
-    Step::Again,
-    Step::BatchSize,
-    Step::Mode,
-    Step::Enabled(true),
-    Step::Enabled(false),
-    Step::Work(Work::Begin),
-    Step::Work(Work::Begin),
-    Step::Work(Work::Conclude),
-    Step::Work(Work::Close),
-    Step::Work(Work::Fail),
-    Step::Work(Work::Retry),
-    Step::Work(Work::GiveBack),
-    Step::Work(Work::Interrupt),
-    Step::LoseJob,
+const STEPS: &[Conclusion] = &[
+    Conclusion::Run,
+    Conclusion::Run,
+    Conclusion::Pause,
+    Conclusion::Cancel,
+    Conclusion::Reset,
+    Conclusion::Again,
+    Conclusion::BatchSize,
+    Conclusion::Mode,
+    Conclusion::Enabled(true),
+    Conclusion::Enabled(false),
+    Conclusion::Work(Work::Begin),
+    Conclusion::Work(Work::Begin),
+    Conclusion::Work(Work::Conclude),
+    Conclusion::Work(Work::Close),
+    Conclusion::Work(Work::Fail),
+    Conclusion::Work(Work::Retry),
+    Conclusion::Work(Work::GiveBack),
+    Conclusion::Work(Work::Interrupt),
+    Conclusion::LoseJob,
 ];
 
 impl World {
     /// Takes a step; a refusal is fine, an error of the database is not.
-    async fn take(&self, step: Step) {
+    async fn take(&self, step: Conclusion) {
         let refused = |error: LifecycleError| assert!(!matches!(error, LifecycleError::Database(_)), "{error}");
         let unchanged = |error: configuration::ConfigurationError| {
             assert!(!matches!(error, configuration::ConfigurationError::Database(_)), "{error}");
         };
         match step {
-            Step::Run => drop(self.run().await.map_err(refused)),
-            Step::Pause => drop(self.pause().await.map_err(refused)),
-            Step::Cancel => drop(self.cancel().await.map_err(refused)),
-            Step::Reset => drop(self.reset().await.map_err(refused)),
-            Step::Again => drop(self.again(self.some_run().await).await.map_err(refused)),
-            Step::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
-            Step::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
-            Step::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
-            Step::Work(work) => {
+            Conclusion::Run => drop(self.run().await.map_err(refused)),
+            Conclusion::Pause => drop(self.pause().await.map_err(refused)),
+            Conclusion::Cancel => drop(self.cancel().await.map_err(refused)),
+            Conclusion::Reset => drop(self.reset().await.map_err(refused)),
+            Conclusion::Again => drop(self.again(self.some_run().await).await.map_err(refused)),
+            Conclusion::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
+            Conclusion::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
+            Conclusion::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
+            Conclusion::Work(work) => {
                 if let Some(job) = self.hold_job().await {
                     self.work(work, &job).await;
                 }
             }
-            Step::LoseJob => {
+            Conclusion::LoseJob => {
                 sqlx::query("delete from apalis.jobs").execute(self.db.pool()).await.unwrap();
                 lifecycle::recover(self.db.pool()).await.map_err(refused).unwrap();
             }
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Does what a worker does to the job that it holds, and drops it where its run has ended.
-    async fn work(&self, work: Work, job: &HeldJob) {
+    async fn work(&self, work: Work, job: &HeldBatch) {
         let mut tx = self.db.pool().begin().await.unwrap();
         let done = match work {
             Work::Begin => self.begin(job).await,
@@ -109,7 +109,7 @@ impl World {
             Work::Interrupt => execution::interrupted(&mut tx, job).await.unwrap(),
         };
         tx.commit().await.unwrap();
-        if done == execution::Step::Dropped {
+        if done == execution::Conclusion::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
     }

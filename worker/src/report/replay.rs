@@ -27,7 +27,7 @@ use crate::{
     error::BatchError,
     sink::{Replayed, Row, Sink, Subject},
     source::{RowsQuery, Scope, SourceRow, Wanted, too_long},
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
@@ -106,12 +106,12 @@ impl Replaying<'_> {
         let (mut ids, mut rows) = (Vec::new(), Vec::new());
         for ((letter, key), fate) in short.into_iter().zip(self.subject.take_through_steps(docs).await?) {
             match fate {
-                Fate::Passed(doc) => {
+                ProcessedRow::Passed(doc) => {
                     ids.push(letter);
                     rows.push(Row { key, doc });
                 }
-                Fate::Rejected { reason, .. } => drop(fates.insert(letter, Err(reason))),
-                Fate::Dropped => {}
+                ProcessedRow::Rejected { reason, .. } => drop(fates.insert(letter, Err(reason))),
+                ProcessedRow::Dropped => {}
             }
         }
         fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));

@@ -38,7 +38,7 @@ pub async fn open(
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
     let sink = env.sinks.open(&opening)?;
     let steps = env.steps.sequence(&inputs.tasks, &target.entry.key)?;
-    let context = env.step_context(id, report.id.0, &job.job.correlation_id);
+    let context = env.step_context(id, report.id.0, &job.correlation_id);
     let walk = plan::walk(inputs.mode, inputs, (&reader, &target.entry.key), &*sink, env.max_row_bytes);
     let reading = source.open(adapt(walk));
     Ok((Subject { pipeline, source, reading, steps, context }, sink))

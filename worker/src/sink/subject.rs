@@ -11,7 +11,7 @@ use crate::{
     error::BatchError,
     session::LONGEST_STATEMENT,
     source::{Reading, Source, Walk, home::PageSql},
-    step::{Fate, Sequence, StepContext},
+    step::{ProcessedRow, Sequence, StepContext},
 };
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Subject {
     }
 
     /// What becomes of rows, each a JSON object as the query returns it.
-    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<Fate>, BatchError> {
+    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<ProcessedRow>, BatchError> {
         let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
         Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
     }

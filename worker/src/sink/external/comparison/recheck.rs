@@ -17,7 +17,7 @@ use crate::{
     error::BatchError,
     sink::external::fingerprint::{Fields, same_value},
     source::{RowsQuery, Scope, SourceRow, Wanted},
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// Rows that are read together.
@@ -41,7 +41,7 @@ pub struct Candidate {
 pub struct Rechecked {
     pub candidate: Candidate,
     /// What the plan's steps make of it.
-    pub fate: Option<Fate>,
+    pub fate: Option<ProcessedRow>,
     pub kind: DifferenceKind,
     pub stored: Option<String>,
 }

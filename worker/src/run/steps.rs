@@ -10,18 +10,14 @@ use crate::{
     row_id::id_of_row,
     sink::Row,
     source::{Item, PageEnd, too_long},
-    step::{Fate, Sequence, StepContext},
+    step::{ProcessedRow, Sequence, StepContext},
 };
 
-/// What is done with the rows of a page.
-#[derive(Debug, Clone, Copy)]
-pub struct Handling<'a> {
-    pub steps: &'a Sequence,
-    /// What the steps reach the world through.
-    pub context: &'a StepContext,
-    /// The wait for the server that rests while steps execute.
-    pub waiting: Option<&'a Waiting>,
-    /// How large a row may be.
+/// How the rows of a page are treated.
+#[derive(Debug, Clone)]
+pub struct RowRules {
+    pub steps: Sequence,
+    pub context: StepContext,
     pub max_row_bytes: u32,
     /// How many rows may be put aside; none where the first one ends the batch.
     pub rejects_allowed: Option<u64>,
@@ -29,77 +25,77 @@ pub struct Handling<'a> {
 
 /// What is known of a page once all its rows were read.
 #[derive(Debug, Default)]
-pub struct Remains {
+pub struct PageTally {
     end: Option<PageEnd>,
     /// Rows that a step refused, or that are too long.
     pub rejected: Vec<Rejected>,
     rejected_bytes: usize,
 }
 
-impl Remains {
-    /// What the reader said of the page.
-    pub fn whole(&mut self) -> Result<PageEnd, BatchError> {
-        self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
-    }
-}
-
-/// The rows of a page after all steps. `remains` is whole when the stream has ended.
-pub fn rows<'a>(
+/// The rows of a page after all steps. The wait for the server rests while they execute. `tally` is complete when the stream has
+/// ended.
+pub fn process_page<'a>(
     blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + Send + 'a,
-    handling: Handling<'a>,
-    remains: &'a mut Remains,
+    rules: &'a RowRules,
+    waiting: Option<&'a Waiting>,
+    tally: &'a mut PageTally,
 ) -> impl Stream<Item = Result<Row, BatchError>> + Send + 'a {
-    let state = (Box::pin(blocks), remains);
-    let processed = stream::try_unfold(state, move |(mut blocks, remains)| async move {
+    let state = (Box::pin(blocks), tally);
+    let processed = stream::try_unfold(state, move |(mut blocks, tally)| async move {
         let Some(items) = blocks.try_next().await? else { return Ok::<_, BatchError>(None) };
-        let rows = process(items, handling, remains).await?;
-        Ok(Some((rows, (blocks, remains))))
+        let rows = process_block(items, rules, waiting, tally).await?;
+        Ok(Some((rows, (blocks, tally))))
     });
     processed.map_ok(|rows| stream::iter(rows.into_iter().map(Ok))).try_flatten()
 }
 
-/// The rows of a block after all steps.
-async fn process(items: Vec<Item>, handling: Handling<'_>, remains: &mut Remains) -> Result<Vec<Row>, BatchError> {
+async fn process_block(
+    items: Vec<Item>,
+    rules: &RowRules,
+    waiting: Option<&Waiting>,
+    tally: &mut PageTally,
+) -> Result<Vec<Row>, BatchError> {
     let (mut keys, mut docs) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for item in items {
-        let (key, doc, longer) = match item {
-            Item::Row { key, doc, too_long } => (key, doc, too_long),
-            Item::End(end) => {
-                remains.end = Some(end);
-                continue;
-            }
-        };
-        match longer {
-            Some(bytes) => remains.reject(&key, doc, too_long(bytes, handling.max_row_bytes), handling)?,
-            None => {
+        match item {
+            Item::Row { key, doc, too_long: None } => {
                 keys.push(key);
                 docs.push(doc);
             }
+            Item::Row { key, doc, too_long: Some(bytes) } => {
+                tally.reject(&key, doc, too_long(bytes, rules.max_row_bytes), rules)?;
+            }
+            Item::End(end) => tally.end = Some(end),
         }
     }
-    let fates = {
-        let _resting = handling.waiting.map(Waiting::rest);
-        handling.steps.run(handling.context, docs).await?
+    let processed = {
+        let _resting = waiting.map(Waiting::rest);
+        rules.steps.run(&rules.context, docs).await?
     };
-    let mut rows = Vec::with_capacity(fates.len());
-    for (key, fate) in keys.into_iter().zip(fates) {
-        match fate {
-            Fate::Passed(doc) => rows.push(Row { key, doc }),
-            Fate::Rejected { doc, reason } => remains.reject(&key, doc, reason, handling)?,
-            Fate::Dropped => {}
+    let mut rows = Vec::with_capacity(processed.len());
+    for (key, row) in keys.into_iter().zip(processed) {
+        match row {
+            ProcessedRow::Passed(doc) => rows.push(Row { key, doc }),
+            ProcessedRow::Rejected { doc, reason } => tally.reject(&key, doc, reason, rules)?,
+            ProcessedRow::Dropped => {}
         }
     }
     Ok(rows)
 }
 
-impl Remains {
+impl PageTally {
+    /// What the source said of the page.
+    pub fn take_end(&mut self) -> Result<PageEnd, BatchError> {
+        self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
+    }
+
     /// Puts a row aside, unless those are too many or too large by now.
     fn reject(
         &mut self,
         key: &[Option<String>],
         doc: String,
         error: String,
-        handling: Handling<'_>,
+        rules: &RowRules,
     ) -> Result<(), BatchError> {
         self.rejected_bytes += doc.len();
         self.rejected.push(Rejected { id: id_of_row(key), doc, error });
@@ -107,7 +103,7 @@ impl Remains {
             let message = too_much_rejected("steps refuse");
             return Err(BatchError::Failed { class: ErrorClass::Row, message });
         }
-        refuse_too_many(&self.rejected, handling.rejects_allowed)
+        refuse_too_many(&self.rejected, rules.rejects_allowed)
     }
 }
 
@@ -145,21 +141,15 @@ mod tests {
 
     #[tokio::test]
     async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
-        let (steps, context) = (steps(), context());
-        let handling = Handling {
-            steps: &steps,
-            context: &context,
-            waiting: None,
-            max_row_bytes: 1 << 30,
-            rejects_allowed: Some(1000),
-        };
+        let rules =
+            RowRules { steps: steps(), context: context(), max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
         let no_text = format!(r#"{{"v":["{}"]}}"#, "x".repeat(MOST_REJECTED_BYTES / 10));
         for (count, ends) in [(9, false), (10, true)] {
-            let mut remains = Remains::default();
+            let mut tally = PageTally::default();
             let blocks = stream::iter((0..count).map(|_| Ok(vec![row(no_text.clone())])));
-            let read: Result<Vec<_>, _> = rows(blocks, handling, &mut remains).try_collect().await;
+            let read: Result<Vec<_>, _> = process_page(blocks, &rules, None, &mut tally).try_collect().await;
             match read {
-                Ok(rows) => assert!(!ends && rows.is_empty() && remains.rejected.len() == count),
+                Ok(rows) => assert!(!ends && rows.is_empty() && tally.rejected.len() == count),
                 Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),
             }
         }
