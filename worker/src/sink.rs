@@ -18,7 +18,8 @@ mod unfinished;
 
 use std::{fmt, sync::Arc};
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
@@ -37,12 +38,13 @@ pub use self::{
     subject::Subject,
     unfinished::refuse as refuse_unfinished,
 };
-pub use crate::{error::BatchError, rejected::Rejected, source::Answer};
+pub use crate::{error::BatchError, rejected::Rejected};
 
 /// What a sink is given, as it comes.
 pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
 
 /// A kind of sink: what the registry has for each scheme.
+#[async_trait]
 pub trait SinkKind: fmt::Debug + Send + Sync {
     /// What the names of its targets begin with.
     fn scheme(&self) -> &'static str;
@@ -56,14 +58,12 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
     }
 
     /// Says in the log, when a worker starts, whether its targets can be written.
-    fn introduce<'a>(&'a self, _db: &'a PgPool) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
+    async fn introduce(&self, _db: &PgPool) {}
 
     /// Removes what runs have built that were given up, and what finished ones have replaced. Workers call it again and again.
     /// Returns the targets of which something could not be removed, each with the reason.
-    fn give_up<'a>(&'a self, _db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
-        Box::pin(async { Ok(Vec::new()) })
+    async fn give_up(&self, _db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
+        Ok(Vec::new())
     }
 }
 
@@ -91,6 +91,7 @@ pub struct RunOpening {
 }
 
 /// Where the rows of one pipeline go.
+#[async_trait]
 pub trait Sink: fmt::Debug + Send + Sync {
     /// How it wants rows to be written as JSON.
     fn row_form(&self) -> RowForm;
@@ -101,21 +102,22 @@ pub trait Sink: fmt::Debug + Send + Sync {
     }
 
     /// Makes sure that the run can write. One that goes on must find the target that it began with.
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError>;
 
     /// How pages are written, and what happens after the last one.
     fn writing(&self) -> Writing<'_>;
 
-    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>>;
+    async fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session)
+    -> Result<Compared<'a>, BatchError>;
 
     /// Writes rows as their source has them now, with this number, and says what became of each.
-    fn replay<'a>(
-        &'a self,
-        subject: &'a Subject,
-        tx: &'a mut PgConnection,
-        rows: &'a [Row],
+    async fn replay(
+        &self,
+        subject: &Subject,
+        tx: &mut PgConnection,
+        rows: &[Row],
         number: i64,
-    ) -> Answer<'a, Vec<Replayed>>;
+    ) -> Result<Vec<Replayed>, BatchError>;
 
     /// The cast that makes the target's value of the source's, of a column of the key; empty where the two are the same.
     fn key_cast(&self, _column: &str) -> String {
@@ -156,9 +158,10 @@ pub enum Writing<'a> {
 }
 
 /// A sink that is written inside the batch's transaction.
+#[async_trait]
 pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
-    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64>;
+    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError>;
 
     /// How the batch's statement writes what was put down, of which so many rows may be put aside.
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
@@ -167,7 +170,7 @@ pub trait InsideSink: Send + Sync {
     fn completes(&self) -> bool;
 
     /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now.
-    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed>;
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError>;
 }
 
 /// The part of a batch's statement that writes.

@@ -17,9 +17,9 @@ mod walk;
 
 use std::{fmt, sync::Arc};
 
+use async_trait::async_trait;
 use futures_util::{
     StreamExt, TryStreamExt,
-    future::BoxFuture,
     stream::{self, BoxStream},
 };
 use sqlx::PgConnection;
@@ -36,6 +36,7 @@ pub use self::{
 use crate::error::BatchError;
 pub use crate::in_hand::WorkHandle;
 
+#[async_trait]
 pub trait Source: fmt::Debug + Send + Sync {
     /// Label for logs and messages, for instance `home`.
     fn kind(&self) -> &'static str;
@@ -49,34 +50,30 @@ pub trait Source: fmt::Debug + Send + Sync {
     }
 
     /// Checks the pipeline's query, and says what it returns.
-    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>>;
+    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described>;
 
     /// Opens the described query for a run. Nothing is asked of the server yet.
     fn open(&self, walk: Walk) -> Arc<dyn Reading>;
 }
 
-/// What a source or a sink answers.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
-
 /// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
+#[async_trait]
 pub trait Reading: fmt::Debug + Send + Sync {
     fn walk(&self) -> &Walk;
 
     /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
     /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys; those
     /// of the checkpoint's own key are read again.
-    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
-        Box::pin(async move {
-            let walk = self.walk();
-            if walk.settles_by == Bound::None {
-                return Ok(Start::default());
-            }
-            let upper = self.greatest_key(home, run.id).await?;
-            let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
-            let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
-            let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
-            Ok(Start { upper, after, leaves, ..Start::default() })
-        })
+    async fn bound(&self, home: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
+        let walk = self.walk();
+        if walk.settles_by == Bound::None {
+            return Ok(Start::default());
+        }
+        let upper = self.greatest_key(home, run.id).await?;
+        let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
+        let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
+        let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
+        Ok(Start { upper, after, leaves, ..Start::default() })
     }
 
     /// Reads a page in blocks, as of one moment: the rows after `page.after` and up to `page.upper` in the order of the walk,
@@ -86,16 +83,16 @@ pub trait Reading: fmt::Debug + Send + Sync {
     fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream;
 
     /// The greatest key of the pipeline's incremental runs, as text; none where there is no row, or no key.
-    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>>;
+    async fn greatest_key(&self, home: &mut PgConnection, run: RunId) -> Result<Option<String>, BatchError>;
 
     /// About how many rows there are after `page.after`; none where the source cannot tell.
-    fn estimate<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<i64>> {
-        Box::pin(async { Ok(None) })
+    async fn estimate(&self, _: &mut PgConnection, _: RunId, _: &PageQuery) -> Result<Option<i64>, BatchError> {
+        Ok(None)
     }
 
     /// The share of a page's cost that comes before its first row: what a page costs however few rows it has.
-    fn fixed_share<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<f64>> {
-        Box::pin(async { Ok(None) })
+    async fn fixed_share(&self, _: &mut PgConnection, _: RunId, _: &PageQuery) -> Result<Option<f64>, BatchError> {
+        Ok(None)
     }
 
     /// Reads rows as they are now, for reports. `home` is the transaction that the scope was read in: the home database reads
@@ -107,18 +104,19 @@ pub trait Reading: fmt::Debug + Send + Sync {
 
     /// Counts rows, and finds the least and greatest values of the column `control`. By default it reads all keys, and leaves
     /// the values out.
-    fn count<'a>(
-        &'a self,
-        home: &'a mut PgConnection,
-        scope: &'a Scope,
-        _control: Option<&'a str>,
+    async fn count(
+        &self,
+        home: &mut PgConnection,
+        scope: &Scope,
+        _control: Option<&str>,
         newest_only: bool,
-    ) -> Answer<'a, SourceCount> {
+    ) -> Result<SourceCount, BatchError> {
         let query = RowsQuery { wanted: Wanted::All { newest_only }, scope: scope.clone(), bodies: false };
-        Box::pin(self.rows(home, query).try_fold(SourceCount::default(), async |mut count, row| {
+        let (mut rows, mut count) = (self.rows(home, query), SourceCount::default());
+        while let Some(row) = rows.try_next().await? {
             *(if row.settled { &mut count.settled } else { &mut count.in_flight }) += 1;
-            Ok(count)
-        }))
+        }
+        Ok(count)
     }
 }
 

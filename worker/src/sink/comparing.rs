@@ -1,5 +1,6 @@
 //! What is compared, and what was found.
 
+use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -11,7 +12,7 @@ use vitrina_shared::{
     store::compared::Totals,
 };
 
-use super::{Answer, BatchError, Subject, scope};
+use super::{BatchError, Subject, scope};
 use crate::{session::Sessions, source::Scope};
 
 /// Differences that a comparison shows.
@@ -80,8 +81,10 @@ pub struct Compared<'a> {
     pub differing: Box<dyn Differing + 'a>,
 }
 
-pub trait Differing: Send {
+#[async_trait]
+pub trait Differing: Send + Sync {
     /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
     /// at once more.
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired>;
+    async fn repair(&self, tx: &mut PgConnection, remove_extra: bool, target_rows: u64)
+    -> Result<Repaired, BatchError>;
 }

@@ -13,6 +13,7 @@ mod replay;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
@@ -22,7 +23,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, InsideSink, Items, Opening, PageWrite, Prepared, RemovalLimit,
+    BatchError, Compared, Comparing, Completed, InsideSink, Items, Opening, PageWrite, Prepared, RemovalLimit,
     Replayed, Row, RunOpening, Sink, SinkKind, Subject, Writing,
 };
 use crate::{session::Session, source::RowForm};
@@ -48,6 +49,7 @@ pub struct PostgresSink {
     limit: RemovalLimit,
 }
 
+#[async_trait]
 impl SinkKind for Marts {
     fn scheme(&self) -> &'static str {
         TargetName::MART_SCHEMA
@@ -65,16 +67,14 @@ impl SinkKind for Marts {
     }
 
     /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
-    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
-        Box::pin(async move {
-            let mut connection = db.acquire().await?;
-            for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
-                if let Err(error) = swaps::remove(&mut connection, &table).await {
-                    tracing::debug!(table, error = %error, "a table could not be removed");
-                }
+    async fn give_up(&self, db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
+        let mut connection = db.acquire().await?;
+        for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+            if let Err(error) = swaps::remove(&mut connection, &table).await {
+                tracing::debug!(table, error = %error, "a table could not be removed");
             }
-            Ok(Vec::new())
-        })
+        }
+        Ok(Vec::new())
     }
 }
 
@@ -114,6 +114,7 @@ fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
+#[async_trait]
 impl Sink for PostgresSink {
     fn row_form(&self) -> RowForm {
         RowForm::ReadBack
@@ -123,33 +124,35 @@ impl Sink for PostgresSink {
         self.mart.columns.iter().find(|own| own.name == column.name).map(|own| own.type_name.clone())
     }
 
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
-        Box::pin(async move {
-            let begins = run.status == RunStatus::Queued && run.started_at.is_none();
-            let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
-                return Ok(Prepared::default());
-            };
-            swaps::create(connection, gathering).await?;
-            Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
-        })
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError> {
+        let begins = run.status == RunStatus::Queued && run.started_at.is_none();
+        let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
+            return Ok(Prepared::default());
+        };
+        swaps::create(connection, gathering).await?;
+        Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
     }
 
     fn writing(&self) -> Writing<'_> {
         Writing::Inside(self)
     }
 
-    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
-        Box::pin(compare::compare(&self.mart, &self.limit, of, session))
+    async fn compare<'a>(
+        &'a self,
+        of: &'a Comparing<'a>,
+        session: &'a mut Session,
+    ) -> Result<Compared<'a>, BatchError> {
+        compare::compare(&self.mart, &self.limit, of, session).await
     }
 
-    fn replay<'a>(
-        &'a self,
-        _subject: &'a Subject,
-        tx: &'a mut PgConnection,
-        rows: &'a [Row],
+    async fn replay(
+        &self,
+        _subject: &Subject,
+        tx: &mut PgConnection,
+        rows: &[Row],
         _number: i64,
-    ) -> Answer<'a, Vec<Replayed>> {
-        Box::pin(replay::write(&self.mart, tx, rows))
+    ) -> Result<Vec<Replayed>, BatchError> {
+        replay::write(&self.mart, tx, rows).await
     }
 
     fn key_cast(&self, column: &str) -> String {
@@ -170,9 +173,10 @@ impl Sink for PostgresSink {
     }
 }
 
+#[async_trait]
 impl InsideSink for PostgresSink {
-    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64> {
-        Box::pin(copy::put_down(tx, rows))
+    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError> {
+        copy::put_down(tx, rows).await
     }
 
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
@@ -186,13 +190,11 @@ impl InsideSink for PostgresSink {
         self.completion.is_some()
     }
 
-    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed> {
-        Box::pin(async move {
-            match &self.completion {
-                Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
-                None => Ok(Completed::default()),
-            }
-        })
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError> {
+        match &self.completion {
+            Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
+            None => Ok(Completed::default()),
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use vitrina_shared::domain::error_class::without_values;
 
 use crate::{
     elasticsearch::{Action, BulkWriter, Document, Index, Route, Written, number_above, version},
     sink::{
-        Answer, BatchError, Items, Rejected,
+        BatchError, Items, Rejected,
         external::{Overtaken, PageWriter, PageWritten, Record},
     },
 };
@@ -27,30 +28,27 @@ pub struct PageWriting {
     pub keeps: Option<(Index, Arc<Route>, Action)>,
 }
 
+#[async_trait]
 impl PageWriter for PageWriting {
-    fn take<'a>(&'a mut self, mut records: Items<'a, Record>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            let version = Some(version(self.number));
-            while let Some(Record { id, doc }) = records.try_next().await? {
-                self.writer.push(Document { id, version, body: doc }).await?;
-            }
-            if self.is_page {
-                self.writer.flush().await?;
-            }
-            Ok(())
-        })
+    async fn take(&mut self, mut records: Items<'_, Record>) -> Result<(), BatchError> {
+        let version = Some(version(self.number));
+        while let Some(Record { id, doc }) = records.try_next().await? {
+            self.writer.push(Document { id, version, body: doc }).await?;
+        }
+        if self.is_page {
+            self.writer.flush().await?;
+        }
+        Ok(())
     }
 
-    fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
-        Box::pin(async move {
-            let written = self.writer.finish().await?;
-            let (changes, overtaken) = (written.changes(), overtaken(&written));
-            rejected.extend(written.rejected);
-            if let Some((index, route, action)) = self.keeps {
-                keep_refused(&index, route, action, &rejected).await?;
-            }
-            Ok(PageWritten { changes, rejected, overtaken })
-        })
+    async fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> Result<PageWritten, BatchError> {
+        let written = self.writer.finish().await?;
+        let (changes, overtaken) = (written.changes(), overtaken(&written));
+        rejected.extend(written.rejected);
+        if let Some((index, route, action)) = self.keeps {
+            keep_refused(&index, route, action, &rejected).await?;
+        }
+        Ok(PageWritten { changes, rejected, overtaken })
     }
 }
 

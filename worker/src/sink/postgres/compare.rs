@@ -9,6 +9,7 @@ mod statements;
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -27,7 +28,7 @@ use super::mart::Mart;
 use crate::{
     error::{BatchError, KEEPS_ROWS},
     session::Session,
-    sink::{Answer, Bounds, Compared, Comparing, Differing, RemovalLimit, comparing::SAMPLE},
+    sink::{Bounds, Compared, Comparing, Differing, RemovalLimit, comparing::SAMPLE},
     source::{Scope, home::PageSql},
 };
 
@@ -237,14 +238,14 @@ impl Comparison<'_> {
     }
 }
 
+#[async_trait]
 impl Differing for Found<'_> {
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
-        Box::pin(self.mend(tx, remove_extra, target_rows))
-    }
-}
-
-impl Found<'_> {
-    async fn mend(&self, tx: &mut PgConnection, remove_extra: bool, target_rows: u64) -> Result<Repaired, BatchError> {
+    async fn repair(
+        &self,
+        tx: &mut PgConnection,
+        remove_extra: bool,
+        target_rows: u64,
+    ) -> Result<Repaired, BatchError> {
         let mut repaired = Repaired { written: 0, removed: 0 };
         let Self { comparison, closer: Some((closer, keys)) } = self else { return Ok(repaired) };
         let scope = comparison.of.scope(tx).await?;

@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use futures_util::{StreamExt, future::BoxFuture, stream};
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{ErrorClass, PipelineDraft, Position, RunId},
@@ -16,8 +17,8 @@ use vitrina_worker::{
     BatchError,
     row_id::id_of_row,
     source::{
-        Answer, Bound, Item, PageEnd, PageQuery, PageStream, Reading, RowStream, RowsQuery, Scope, Source, SourceRow,
-        Walk, Wanted, WorkHandle,
+        Bound, Item, PageEnd, PageQuery, PageStream, Reading, RowStream, RowsQuery, Scope, Source, SourceRow, Walk,
+        Wanted, WorkHandle,
     },
 };
 
@@ -65,6 +66,7 @@ impl Listed {
     }
 }
 
+#[async_trait]
 impl Source for Listed {
     fn kind(&self) -> &'static str {
         "listed"
@@ -74,8 +76,8 @@ impl Source for Listed {
         draft.name.starts_with("listed")
     }
 
-    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>> {
-        Box::pin(async move { validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await })
+    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described> {
+        validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {
@@ -88,6 +90,7 @@ impl Source for Listed {
 #[derive(Debug)]
 struct PagesOnly(ListedReading);
 
+#[async_trait]
 impl Reading for PagesOnly {
     fn walk(&self) -> &Walk {
         self.0.walk()
@@ -97,8 +100,8 @@ impl Reading for PagesOnly {
         self.0.page(work, page)
     }
 
-    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>> {
-        self.0.greatest_key(home, run)
+    async fn greatest_key(&self, home: &mut PgConnection, run: RunId) -> Result<Option<String>, BatchError> {
+        self.0.greatest_key(home, run).await
     }
 }
 
@@ -108,6 +111,7 @@ struct ListedReading {
     walk: Walk,
 }
 
+#[async_trait]
 impl Reading for ListedReading {
     fn walk(&self) -> &Walk {
         &self.walk
@@ -131,9 +135,9 @@ impl Reading for ListedReading {
         stream::iter(blocks.into_iter().map(Ok)).boxed()
     }
 
-    fn greatest_key<'a>(&'a self, _: &'a mut PgConnection, _: RunId) -> Answer<'a, Option<String>> {
+    async fn greatest_key(&self, _: &mut PgConnection, _: RunId) -> Result<Option<String>, BatchError> {
         let greatest = self.source.rows.lock().unwrap().values().map(|(_, version)| *version).max();
-        Box::pin(async move { Ok(greatest.map(|version| version.to_string())) })
+        Ok(greatest.map(|version| version.to_string()))
     }
 
     fn rows<'a>(&'a self, _: &'a mut PgConnection, query: RowsQuery) -> RowStream<'a> {

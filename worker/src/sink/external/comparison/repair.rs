@@ -1,5 +1,6 @@
 //! Writes and removes just the documents that differ.
 
+use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -14,7 +15,7 @@ use super::{Comparison, recheck::Rechecked};
 use crate::{
     error::BatchError,
     sink::{
-        Answer, Differing, RemovalLimit,
+        Differing, RemovalLimit,
         external::{Mending, Record, refuse_emptied},
     },
     step::ProcessedRow,
@@ -27,15 +28,19 @@ const PORTION: i64 = 50_000;
 /// Documents that may be refused before the repair ends.
 const MOST_REFUSED: u64 = 1000;
 
+#[async_trait]
 impl Differing for Comparison<'_> {
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
-        Box::pin(async move {
-            refuse_emptied(tx, self.sink).await?;
-            let repaired = self.write(tx, remove_extra, target_rows).await?;
-            // What was written can be found from now on.
-            self.sink.is_there().await?;
-            Ok(repaired)
-        })
+    async fn repair(
+        &self,
+        tx: &mut PgConnection,
+        remove_extra: bool,
+        target_rows: u64,
+    ) -> Result<Repaired, BatchError> {
+        refuse_emptied(tx, self.sink).await?;
+        let repaired = self.write(tx, remove_extra, target_rows).await?;
+        // What was written can be found from now on.
+        self.sink.is_there().await?;
+        Ok(repaired)
     }
 }
 
