@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        ColumnType, Report,
+        ColumnType, Report, SourceColumn,
         report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
     },
     reports::HeldReport,
@@ -21,7 +21,7 @@ use super::{finish, subject};
 use crate::{
     environment::Environment,
     error::BatchError,
-    sink::{Sink, Subject},
+    sink::Subject,
     source::{RowForm, RowsQuery, Scope, Walk, Wanted},
     step::ProcessedRow,
 };
@@ -39,9 +39,15 @@ pub async fn show_rows(env: &Environment, job: &HeldReport, report: &Report, row
     let as_shown = |walk| Walk { form: RowForm::Document, max_row_bytes: WIDEST_ROW, ..walk };
     let (subject, sink) = subject::open(env, job, report, as_shown).await?;
     subject.refuse_impure("a preview")?;
-    let columns = columns(&subject, &*sink);
-    let mut preview =
-        Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described(&columns) };
+    // Those that arrive and that the target keeps, with the types that it keeps them in.
+    let arriving = subject.reader().arriving.iter();
+    let columns: Vec<_> = arriving.filter_map(|column| Some((column, sink.column_type(column)?))).collect();
+    let described = |(column, type_name): &(&SourceColumn, String)| PreviewColumn {
+        name: column.name.clone(),
+        type_name: type_name.clone(),
+    };
+    let described = columns.iter().map(described).collect();
+    let mut preview = Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described };
     let waiting = env.in_hand.waits(report.id.0).begin();
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named(LIMITED).await?;
@@ -60,27 +66,6 @@ pub async fn show_rows(env: &Environment, job: &HeldReport, report: &Report, row
     let mut tx = env.reports.begin().await?;
     finish(&mut tx, job, &preview).await?;
     Ok(tx.commit().await?)
-}
-
-/// A column of the preview, as it arrives and as it is written.
-struct Shown {
-    name: String,
-    arrives_as: String,
-    written_as: String,
-}
-
-/// The columns that arrive and that the target keeps.
-fn columns(subject: &Subject, sink: &dyn Sink) -> Vec<Shown> {
-    let shown = subject.reader().arriving.iter().filter_map(|column| {
-        let arrives_as = column.cast_type();
-        Some(Shown { name: column.name.clone(), arrives_as, written_as: sink.column_type(column)? })
-    });
-    shown.collect()
-}
-
-fn described(columns: &[Shown]) -> Vec<PreviewColumn> {
-    let described = |column: &Shown| PreviewColumn { name: column.name.clone(), type_name: column.written_as.clone() };
-    columns.iter().map(described).collect()
 }
 
 /// The rows after all steps, without those that are too wide or refused.
@@ -106,8 +91,12 @@ async fn pass_through(
 }
 
 /// What the target's types make of the rows, `$5`. Casts to them execute like a query: they can only read.
-async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Result<Vec<String>, BatchError> {
-    let types = record(columns.iter().map(|column| (column.name.as_str(), column.arrives_as.clone())));
+async fn write(
+    tx: &mut PgConnection,
+    columns: &[(&SourceColumn, String)],
+    rows: &[String],
+) -> Result<Vec<String>, BatchError> {
+    let types = record(columns.iter().map(|(column, _)| (column.name.as_str(), column.cast_type())));
     let values: Vec<_> = columns.iter().map(value).collect();
     let query = format!(
         "select row_to_json(written.*)::text
@@ -122,10 +111,8 @@ async fn write(tx: &mut PgConnection, columns: &[Shown], rows: &[String]) -> Res
 }
 
 /// Written explicitly, a cast to text of some length would cut what a run refuses.
-fn value(column: &Shown) -> String {
+fn value((column, type_name): &(&SourceColumn, String)) -> String {
     let name = quote(&column.name);
-    if ColumnType::of(&column.written_as).is_cut_by_casts() {
-        return format!("arrived.{name}");
-    }
-    format!("arrived.{name}::{} as {name}", column.written_as)
+    let is_cut = ColumnType::of(type_name).is_cut_by_casts();
+    if is_cut { format!("arrived.{name}") } else { format!("arrived.{name}::{type_name} as {name}") }
 }

@@ -61,8 +61,8 @@ impl Comparison<'_> {
     /// Numbers alone; where some rows are in flight, or the numbers differ, those of a comparison by keys.
     async fn numbers(&self, tx: &mut PgConnection) -> Result<Reconciliation, BatchError> {
         let mut counted = self.count().await?;
-        let mut totals = counted.totals();
-        if counted.in_flight > 0 || counted.source_rows != counted.target_rows {
+        let mut totals = counted.totals.clone();
+        if totals.in_flight > 0 || totals.source_rows != totals.target_rows {
             totals = self.tell_apart(tx).await?;
             self.confirm_differing(tx, &mut totals).await?;
             self.leave_out_versions(&mut counted, &totals).await?;
@@ -97,9 +97,9 @@ impl Comparison<'_> {
                 break;
             }
             let remaining = self.recheck_differing(tx, MOST_KEYS).await?;
-            (totals.missing, totals.extra, totals.different) =
-                (remaining.missing, remaining.extra, remaining.different);
-            totals.target_rows = totals.source_rows - remaining.missing + remaining.extra;
+            let target_rows = totals.source_rows - remaining.totals.missing + remaining.totals.extra;
+            let Totals { source_rows, in_flight, .. } = *totals;
+            *totals = Totals { source_rows, target_rows, in_flight, ..remaining.totals };
             sample = remaining.sample;
         }
         Ok(sample)

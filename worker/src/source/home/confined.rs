@@ -8,7 +8,7 @@
 
 use vitrina_shared::{
     domain::{SourceColumn, column_type::FIRST_ADDED},
-    sql::{literal, quoted, record},
+    sql::{literal, record},
 };
 
 /// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
@@ -54,11 +54,6 @@ pub fn document(columns: &[&SourceColumn], doc: &str) -> String {
         literal(NOTHING)
     );
     unless_exchanged(columns, doc, &fails)
-}
-
-/// The columns by name. A query that says `*` may have others by now, or these in another order.
-pub fn names(columns: &[SourceColumn]) -> String {
-    quoted(columns.iter().map(|column| column.name.as_str()))
 }
 
 #[cfg(test)]

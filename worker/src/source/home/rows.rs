@@ -82,9 +82,7 @@ impl PageSql<'_> {
             }
             Wanted::Keys(_) => (Some(PLACE.to_owned()), PLACE, sought(&self.sought_keys(), &rows, &self.same_key())),
         };
-        let (only, order) = newest_by.map_or_else(Default::default, |by| {
-            (format!("distinct on ({by})"), format!("order by {by}{}", self.newest_first("source")))
-        });
+        let (only, order) = self.newest_of(newest_by);
         let (doc, bytes, whole) = match query.bodies {
             false => ("null::text".to_owned(), "0::bigint", String::new()),
             true => (
@@ -96,6 +94,12 @@ impl PageSql<'_> {
         };
         let settled = self.settled(&query.scope);
         format!("select {only} {place}, {key}, {settled}, {doc}, {bytes} from {from}{whole} {order}")
+    }
+
+    /// What makes a select one of the newest row of each group: its beginning and its end.
+    fn newest_of(&self, group: Option<String>) -> (String, String) {
+        let newest = |by| (format!("distinct on ({by})"), format!("order by {by}{}", self.newest_first("source")));
+        group.map(newest).unwrap_or_default()
     }
 
     /// The wanted keys, of the source's types.
@@ -123,11 +127,7 @@ impl PageSql<'_> {
             Some(column) => format!("source.{}", quote(&column.name)),
             None => "null::text".to_owned(),
         };
-        let key = self.key_texts();
-        let (only, order) = match newest_only {
-            true => (format!("distinct on ({key})"), format!("order by {key}{}", self.newest_first("source"))),
-            false => Default::default(),
-        };
+        let (only, order) = self.newest_of(newest_only.then(|| self.key_texts()));
         format!(
             "select count(*) filter (where settled), count(*) filter (where not settled),
                     to_json(min(c) filter (where settled))::text, to_json(max(c) filter (where settled))::text

@@ -95,7 +95,8 @@ impl<'a> PageSql<'a> {
 
     /// The query's rows of this page.
     pub fn rows(&self) -> String {
-        let columns = confined::names(&self.walk.reader.columns);
+        // By name: a query that says `*` may have others by now, or these in another order.
+        let columns = quoted(self.walk.reader.columns.iter().map(|column| column.name.as_str()));
         if self.pages_itself() {
             return format!("select {columns} from ({}\n) as source", self.query());
         }

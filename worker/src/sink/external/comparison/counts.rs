@@ -10,21 +10,14 @@ use crate::{
 };
 
 /// Numbers of both sides. Values are in JSON.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counted {
-    pub source_rows: i64,
-    pub target_rows: i64,
-    pub in_flight: i64,
+    pub totals: Totals,
     source: [Option<String>; 2],
     target: [Option<String>; 2],
 }
 
 impl Counted {
-    pub fn totals(&self) -> Totals {
-        let Self { source_rows, target_rows, in_flight, .. } = *self;
-        Totals { source_rows, target_rows, in_flight, ..Totals::default() }
-    }
-
     /// Whether the values agree, as far as the sink can tell them.
     pub fn bounds_agree(&self) -> bool {
         self.source.iter().zip(&self.target).all(|pair| match pair {
@@ -63,7 +56,7 @@ impl Comparison<'_> {
         if !self.is_there {
             return Ok(counted);
         }
-        counted.target_rows = self.sink.count().await?.cast_signed();
+        counted.totals.target_rows = self.sink.count().await?.cast_signed();
         if let Some(column) = self.ordered_control() {
             counted.target = [self.sink.extreme(column, false).await?, self.sink.extreme(column, true).await?];
         }
@@ -72,7 +65,7 @@ impl Comparison<'_> {
 
     /// Where the source has several versions of rows, only the newest ones have anything to say.
     pub async fn leave_out_versions(&self, counted: &mut Counted, totals: &Totals) -> Result<(), BatchError> {
-        if totals.source_rows + totals.in_flight < counted.source_rows + counted.in_flight {
+        if totals.source_rows + totals.in_flight < counted.totals.source_rows + counted.totals.in_flight {
             counted.source = self.count_source(true).await?.source;
         }
         Ok(())
@@ -86,6 +79,7 @@ impl Comparison<'_> {
         let SourceCount { settled: source_rows, in_flight, least, greatest } =
             self.of.subject.reading.count(&mut tx, &scope, control, newest_only).await?;
         tx.rollback().await?;
-        Ok(Counted { source_rows, in_flight, source: [least, greatest], ..Counted::default() })
+        let totals = Totals { source_rows, in_flight, ..Totals::default() };
+        Ok(Counted { totals, source: [least, greatest], target: [None, None] })
     }
 }

@@ -9,7 +9,7 @@ use futures_util::{
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::compared::{self, Differing},
+    store::compared::{self, Differing, Totals},
 };
 
 use super::{Comparison, SAMPLE, sides::document};
@@ -48,9 +48,7 @@ pub struct Rechecked {
 
 #[derive(Debug, Default)]
 pub struct Remaining {
-    pub missing: i64,
-    pub extra: i64,
-    pub different: i64,
+    pub totals: Totals,
     pub sample: Vec<Difference>,
 }
 
@@ -136,9 +134,9 @@ impl Comparison<'_> {
 
     fn count_in(&self, remaining: &mut Remaining, rechecked: &Rechecked) {
         *match rechecked.kind {
-            DifferenceKind::Missing => &mut remaining.missing,
-            DifferenceKind::Extra => &mut remaining.extra,
-            DifferenceKind::Different => &mut remaining.different,
+            DifferenceKind::Missing => &mut remaining.totals.missing,
+            DifferenceKind::Extra => &mut remaining.totals.extra,
+            DifferenceKind::Different => &mut remaining.totals.different,
         } += 1;
         if remaining.sample.len() < SAMPLE {
             let key = self.of.subject.walk().key_names().zip(rechecked.candidate.key.iter().cloned()).collect();

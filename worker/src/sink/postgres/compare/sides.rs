@@ -59,40 +59,29 @@ impl Sides<'_> {
         grows.or_else(|| self.key().into_iter().next())
     }
 
-    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`.
+    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`; of several versions of a row
+    /// the newest, which is the one that is written.
     pub fn source(&self, only: &str, more: &str) -> String {
-        let draft = self.subject.draft();
-        let names = self.key_names("rows").join(", ");
-        let rows = format!(
-            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more}{walk}
-             from ({rows}) as source",
-            keys = self.keys(Side::Source),
-            hash = self.hash(Side::Source),
-            settled = self.source.settled(self.scope),
-            control = self.control_value(Side::Source),
-            walk = self
-                .source
-                .names("source")
-                .into_iter()
-                .enumerate()
-                .map(|(n, name)| format!(", {name} as w{n}"))
-                .collect::<String>(),
-            rows = self.source.all(),
-        );
+        let walk = self.source.names("source").into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}"));
+        let rows = self.source_rows(&format!("{more}{}", walk.collect::<String>()));
         let rows = format!("select rows.* from ({rows}) as rows where {only}");
-        if draft.mode == Mode::Full || self.subject.reader().pages_itself() {
+        if self.subject.draft().mode == Mode::Full || self.subject.reader().pages_itself() {
             return rows;
         }
-        // A source may have several versions of a row: the newest is the one that is written.
-        let newest: Vec<_> =
-            (0..self.subject.walk().columns.len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
-        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {}", newest.join(", "))
+        let names = self.key_names("rows").join(", ");
+        let newest = (0..self.subject.walk().columns.len()).map(|n| format!("rows.w{n} desc nulls last"));
+        let newest = newest.collect::<Vec<_>>().join(", ");
+        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {newest}")
     }
 
-    /// The same without looking for the newest version: enough where keys do not repeat, and a hint where they do.
+    /// All versions of them: enough where keys do not repeat, and a hint where they do.
     pub fn source_versions(&self) -> String {
+        self.source_rows("")
+    }
+
+    fn source_rows(&self, more: &str) -> String {
         format!(
-            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({rows}) as source",
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more} from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
             settled = self.source.settled(self.scope),
