@@ -30,7 +30,7 @@ use vitrina_shared::{
 };
 
 pub use self::{
-    rows::{RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block},
+    rows::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block},
     walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
 };
 use crate::error::BatchError;
@@ -102,15 +102,10 @@ pub trait Reading: fmt::Debug + Send + Sync {
         stream::iter([Err(BatchError::fatal(refusal))]).boxed()
     }
 
-    /// Counts rows, and finds the least and greatest values of the column `control`. By default it reads all keys, and leaves
-    /// the values out.
-    async fn count(
-        &self,
-        home: &mut PgConnection,
-        scope: &Scope,
-        _control: Option<&str>,
-        newest_only: bool,
-    ) -> Result<SourceCount, BatchError> {
+    /// Counts rows, and finds the least and greatest values of a column. By default it reads all keys, and leaves the values
+    /// out.
+    async fn count(&self, home: &mut PgConnection, query: CountQuery<'_>) -> Result<SourceCount, BatchError> {
+        let CountQuery { scope, newest_only, .. } = query;
         let query = RowsQuery { wanted: Wanted::All { newest_only }, scope: scope.clone(), bodies: false };
         let (mut rows, mut count) = (self.rows(home, query), SourceCount::default());
         while let Some(row) = rows.try_next().await? {

@@ -28,7 +28,7 @@ pub use self::{
     documents::as_text,
     statements::{PageSql, TOTAL},
 };
-use super::{PageQuery, PageStream, Reading, RowStream, RowsQuery, Scope, Source, SourceCount, Walk, WorkHandle};
+use super::{CountQuery, PageQuery, PageStream, Reading, RowStream, RowsQuery, Source, SourceCount, Walk, WorkHandle};
 use crate::{clock::DatabaseClock, error::BatchError, session::Sessions};
 
 #[derive(Debug, Clone)]
@@ -93,7 +93,7 @@ impl Reading for HomeReading {
     }
 
     async fn estimate(&self, home: &mut PgConnection, run: RunId, page: &PageQuery) -> Result<Option<i64>, BatchError> {
-        estimate::rows_left(home, run, &self.walk, page).await
+        estimate::rows_left(home, (run, &self.walk, page)).await
     }
 
     async fn fixed_share(
@@ -102,20 +102,14 @@ impl Reading for HomeReading {
         run: RunId,
         page: &PageQuery,
     ) -> Result<Option<f64>, BatchError> {
-        estimate::fixed_share(home, run, &self.walk, page).await
+        estimate::fixed_share(home, (run, &self.walk, page)).await
     }
 
     fn rows<'a>(&'a self, home: &'a mut PgConnection, query: RowsQuery) -> RowStream<'a> {
         rows::read(home, &self.walk, query)
     }
 
-    async fn count(
-        &self,
-        home: &mut PgConnection,
-        scope: &Scope,
-        control: Option<&str>,
-        newest_only: bool,
-    ) -> Result<SourceCount, BatchError> {
-        rows::count(home, &self.walk, (scope, control, newest_only)).await
+    async fn count(&self, home: &mut PgConnection, query: CountQuery<'_>) -> Result<SourceCount, BatchError> {
+        rows::count(home, &self.walk, query).await
     }
 }

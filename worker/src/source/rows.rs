@@ -63,6 +63,16 @@ impl SourceRow {
 
 pub type RowStream<'a> = BoxStream<'a, Result<SourceRow, BatchError>>;
 
+/// Which rows are counted.
+#[derive(Debug, Clone, Copy)]
+pub struct CountQuery<'a> {
+    pub scope: &'a Scope,
+    /// The column whose least and greatest values are found.
+    pub control: Option<&'a str>,
+    /// Whether of several rows of one key only the newest counts.
+    pub newest_only: bool,
+}
+
 #[derive(Debug, Default)]
 pub struct SourceCount {
     pub settled: i64,

@@ -47,12 +47,8 @@ struct Comparison<'a> {
     source: PageSql<'a>,
     mart: &'a Mart,
     limit: &'a RemovalLimit,
-}
-
-/// The rows that a repair looks at again; none where there is nothing to repair.
-struct Found<'a> {
-    comparison: Comparison<'a>,
-    closer: Option<(Closer, Vec<Key>)>,
+    /// The rows that a repair looks at again; none where there is nothing to repair.
+    differing: Option<(Closer, Vec<Key>)>,
 }
 
 /// What `counts` returns.
@@ -115,13 +111,14 @@ pub async fn compare<'a>(
     }
     let source = of.subject.home_sql()?;
     let _waiting = of.sessions.wait();
-    let comparison = Comparison { of, source, mart, limit };
-    let (result, closer) = match of.depth {
+    let mut comparison = Comparison { of, source, mart, limit, differing: None };
+    let (result, differing) = match of.depth {
         Depth::Counts => (comparison.count(session).await?, None),
         Depth::Keys | Depth::Rows => comparison.compare(session).await?,
     };
     let tx = session.begin_named("begin").await?;
-    Ok(Compared { result, tx, differing: Box::new(Found { comparison, closer }) })
+    comparison.differing = differing;
+    Ok(Compared { result, tx, differing: Box::new(comparison) })
 }
 
 impl Comparison<'_> {
@@ -239,7 +236,7 @@ impl Comparison<'_> {
 }
 
 #[async_trait]
-impl Differing for Found<'_> {
+impl Differing for Comparison<'_> {
     async fn repair(
         &self,
         tx: &mut PgConnection,
@@ -247,14 +244,14 @@ impl Differing for Found<'_> {
         target_rows: u64,
     ) -> Result<Repaired, BatchError> {
         let mut repaired = Repaired { written: 0, removed: 0 };
-        let Self { comparison, closer: Some((closer, keys)) } = self else { return Ok(repaired) };
-        let scope = comparison.of.scope(tx).await?;
+        let Some((closer, keys)) = &self.differing else { return Ok(repaired) };
+        let scope = self.of.scope(tx).await?;
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
-        for statement in comparison.sides(&scope).repair(closer, remove_extra) {
+        for statement in self.sides(&scope).repair(closer, remove_extra) {
             let statement = match statement {
                 RepairStatement::Change(statement) => statement,
                 // The statement before it holds its lock on the mart by now.
-                RepairStatement::MakeRoom(statement) => match comparison.mart.can_still_rewrite(tx).await? {
+                RepairStatement::MakeRoom(statement) => match self.mart.can_still_rewrite(tx).await? {
                     true => statement,
                     false => continue,
                 },
@@ -265,7 +262,7 @@ impl Differing for Found<'_> {
             repaired.written += outcome.rows_written;
             repaired.removed += outcome.rows_read;
         }
-        comparison.limit.refuse(repaired.removed.unsigned_abs(), target_rows)?;
+        self.limit.refuse(repaired.removed.unsigned_abs(), target_rows)?;
         Ok(repaired)
     }
 }

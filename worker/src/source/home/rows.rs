@@ -11,7 +11,7 @@ use super::PageSql;
 use crate::{
     error::BatchError,
     row_id::{DIGEST, MAX_ID_BYTES},
-    source::{RowStream, RowsQuery, Scope, SourceCount, SourceRow, Walk, Wanted},
+    source::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Walk, Wanted},
 };
 
 const ROWS: &str = "select * from etl_page.read($1, $2, 'infinity', $3, true)
@@ -43,10 +43,10 @@ pub fn read<'a>(connection: &'a mut PgConnection, walk: &Walk, query: RowsQuery)
 pub async fn count(
     connection: &mut PgConnection,
     walk: &Walk,
-    (scope, control, newest_only): (&Scope, Option<&str>, bool),
+    query: CountQuery<'_>,
 ) -> Result<SourceCount, BatchError> {
-    let statement = PageSql::of(walk).counts(scope, control, newest_only);
-    let counted = sqlx::query_as(COUNT).bind(statement).bind(scope.parameters()).fetch_one(connection);
+    let statement = PageSql::of(walk).counts(query);
+    let counted = sqlx::query_as(COUNT).bind(statement).bind(query.scope.parameters()).fetch_one(connection);
     let (settled, in_flight, least, greatest) = counted.await?;
     Ok(SourceCount { settled, in_flight, least, greatest })
 }
@@ -118,7 +118,7 @@ impl PageSql<'_> {
     }
 
     /// Counts settled rows and others, with the least and greatest values of a column in the settled ones.
-    fn counts(&self, scope: &Scope, control: Option<&str>, newest_only: bool) -> String {
+    fn counts(&self, CountQuery { scope, control, newest_only }: CountQuery<'_>) -> String {
         let control = match control.and_then(|name| self.source_column(name)) {
             // Its text has the same order.
             Some(column) if column.own_type().extremes() == Extremes::AsArray => {

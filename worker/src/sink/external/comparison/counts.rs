@@ -6,7 +6,7 @@ use super::{Comparison, SNAPSHOT};
 use crate::{
     error::BatchError,
     sink::{Bounds, external::fingerprint::same_value},
-    source::SourceCount,
+    source::{CountQuery, SourceCount},
 };
 
 /// Numbers of both sides. Values are in JSON.
@@ -77,7 +77,7 @@ impl Comparison<'_> {
         let scope = self.of.scope(&mut tx).await?;
         let control = self.ordered_control().map(|column| column.name.as_str());
         let SourceCount { settled: source_rows, in_flight, least, greatest } =
-            self.of.subject.reading.count(&mut tx, &scope, control, newest_only).await?;
+            self.of.subject.reading.count(&mut tx, CountQuery { scope: &scope, control, newest_only }).await?;
         tx.rollback().await?;
         let totals = Totals { source_rows, in_flight, ..Totals::default() };
         Ok(Counted { totals, source: [least, greatest], target: [None, None] })
