@@ -25,8 +25,8 @@ pub struct ExternalKind {
     is_name: fn(&str) -> bool,
     /// What is wrong with the options of such a target.
     pub option_problems: fn(&Value) -> Vec<Problem>,
-    /// Where a pipeline does not fit such a target, by the columns that arrive there.
-    pub mismatches: fn(&PipelineDraft, &Target, &[SourceColumn]) -> Vec<Problem>,
+    /// Where a pipeline does not fit such a target, by its options and the columns that arrive there.
+    pub mismatches: fn(&PipelineDraft, &Value, &[SourceColumn]) -> Vec<Problem>,
 }
 
 /// The scheme of Elasticsearch indexes.

@@ -108,7 +108,7 @@ impl Registry {
         self.0.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// A plan's transforms and their places, in order. Steps that [`super::TaskPlan`] has complaints about are left out.
+    /// A plan's transforms and their places, in order. Steps that [`super::task_plan`] has complaints about are left out.
     pub fn configured(&self, tasks: &[Task]) -> Vec<(usize, Configured)> {
         let steps = tasks.iter().enumerate().filter(|(_, task)| task.task_type != TaskKind::Sql);
         let configured = |(place, task): (usize, &Task)| {

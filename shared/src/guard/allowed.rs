@@ -6,9 +6,8 @@
 
 use serde::Deserialize;
 
-use super::{FunctionName, Refusal, SourceSchemas};
-
-pub(super) const CATALOG: &str = "pg_catalog";
+use super::functions::{CATALOG, FunctionName};
+use super::{Refusal, SourceSchemas};
 
 /// Functions of the server that are stable or volatile and harmless: what they answer depends on the time, the time zone,
 /// the locale or on chance, and on their arguments.

@@ -1,12 +1,6 @@
 //! Named placeholders: `:after_key`, `:after_id`, `:upper`, `:limit`.
-//!
-//! They are found between tokens, so never inside a string, a comment, a cast (`::`) or an array slice (`[1:n]`).
-
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Refusal;
-use super::text::Lexeme;
 use crate::domain::SourceColumn;
 
 /// A value that Vitrina fills in for every page, in a query that pages by itself.
@@ -64,7 +58,7 @@ impl Placeholder {
         }
     }
 
-    fn from_name(name: &str) -> Result<Self, Refusal> {
+    pub(super) fn from_name(name: &str) -> Result<Self, Refusal> {
         let known = Self::ALL.into_iter().find(|placeholder| placeholder.name() == name);
         known.ok_or_else(|| Refusal::UnknownPlaceholder { name: name.to_owned() })
     }
@@ -85,63 +79,5 @@ impl ParameterTypes {
             Some(column.type_name.clone())
         };
         Some(Self { key: type_of(key)?, id: type_of(id)? })
-    }
-}
-
-/// Drops whitespace and comments from `tokens` and turns each `:name` into one lexeme.
-pub(super) fn mark(tokens: &[TokenWithSpan]) -> Result<Vec<Lexeme>, Refusal> {
-    let mut lexemes: Vec<Lexeme> = Vec::new();
-    let mut brackets = Brackets::default();
-    let mut rest = tokens;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if matches!(first.token, Token::Whitespace(_)) {
-            continue;
-        }
-        brackets.pass(&first.token);
-        match named_after(first, after) {
-            Some(name) if !brackets.in_slice() && !labels(lexemes.last(), first) => {
-                rest = &after[1..];
-                lexemes.push(Lexeme::placeholder(first, Placeholder::from_name(&name)?));
-            }
-            Some(_) | None => lexemes.push(Lexeme::token(first)),
-        }
-    }
-    Ok(lexemes)
-}
-
-/// The word directly after `colon`, if that is a colon.
-fn named_after(colon: &TokenWithSpan, after: &[TokenWithSpan]) -> Option<String> {
-    let next = after.first()?;
-    let Token::Word(word) = &next.token else { return None };
-    let adjacent = colon.token == Token::Colon && colon.span.end == next.span.start;
-    (adjacent && word.quote_style.is_none()).then(|| word.value.to_ascii_lowercase())
-}
-
-/// Whether the colon directly follows a value, as in `json_object('label':title)`.
-fn labels(before: Option<&Lexeme>, colon: &TokenWithSpan) -> bool {
-    before.is_some_and(|lexeme| {
-        let token = &lexeme.token;
-        let name = matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword);
-        let value = matches!(token, Token::SingleQuotedString(_) | Token::Number(..) | Token::RParen);
-        (name || value) && lexeme.end == colon.span.start
-    })
-}
-
-/// Which kind of bracket is open, to tell `[1:upper]` from `(:upper)`.
-#[derive(Default)]
-struct Brackets(Vec<bool>);
-
-impl Brackets {
-    fn pass(&mut self, token: &Token) {
-        if matches!(token, Token::LBracket | Token::LParen) {
-            self.0.push(*token == Token::LBracket);
-        } else if matches!(token, Token::RBracket | Token::RParen) {
-            self.0.pop();
-        }
-    }
-
-    fn in_slice(&self) -> bool {
-        self.0.last().copied().unwrap_or(false)
     }
 }

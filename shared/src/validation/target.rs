@@ -140,7 +140,8 @@ pub(super) async fn mismatches(
         }
         Place::External(scheme, _) => {
             let kind = ExternalKind::of(scheme);
-            problems.extend(kind.into_iter().flat_map(|kind| (kind.mismatches)(draft, entry, &reader.arriving)));
+            problems
+                .extend(kind.into_iter().flat_map(|kind| (kind.mismatches)(draft, &entry.options, &reader.arriving)));
             problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
         }
     }
