@@ -4,7 +4,7 @@
 //!
 //! so that status, run, queue and log can never disagree. A row is read without a lock where one statement is all that follows;
 //! otherwise, and after a statement that changed nothing, it is locked first, and then the same statement always applies.
-//! The commit of a transition does not wait for the disk, because others would wait with it; callers that answer a client wait
+//! The commit of a transition does not wait for the disk, because other transactions would wait with it; callers that answer a client wait
 //! for the flush afterwards.
 //!
 //! What follows from a transition (events, and whatever else reacts to it) reads the log by `id > cursor`. Nothing hangs on the
@@ -38,7 +38,7 @@ pub use refusal::LifecycleError;
 pub use request::{RequestedRun, WantedRun, request_run, run_again};
 pub use shared_target::{forget_others, refuse_shared_target};
 
-/// Who wants something, and the request it came with.
+/// The actor behind a change, and the request it came with.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause<'a> {
     /// Name of the token, or of the part of Vitrina.

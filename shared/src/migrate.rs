@@ -137,7 +137,7 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
 async fn migrate_beside_others(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     for _ in 1..TRIES {
         match migrate_locked(db, source_schemas).await {
-            Err(error) if error.is_in_the_way() => tracing::info!("waiting for others: {error}"),
+            Err(error) if error.is_in_the_way() => tracing::info!("waiting for another session: {error}"),
             outcome => return outcome,
         }
         sleep(PAUSE).await;

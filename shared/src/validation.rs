@@ -44,12 +44,12 @@ pub struct Review {
 pub struct FoundTarget {
     /// Its entry of the whitelist.
     pub entry: Target,
-    pub place: Place,
+    pub place: TargetPlace,
 }
 
 /// Where rows go.
 #[derive(Debug)]
-pub enum Place {
+pub enum TargetPlace {
     /// A table of `analytics` of that name.
     Mart(String, MartTable),
     /// What a sink of this scheme keeps under this name. Workers ask it what is there when a run begins.
@@ -100,7 +100,7 @@ pub async fn review(
     schemas: &SourceSchemas,
     transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
-    // The description may take seconds: meanwhile others need the connection.
+    // The description may take seconds: meanwhile other requests need the connection.
     let described = describe(describing, draft, schemas).await?;
     judge(&mut *db.acquire().await?, draft, described, transforms).await
 }
@@ -191,10 +191,10 @@ async fn find_target(
     let (Some(entry), Ok(name)) = (entries.pop(), last.parse()) else { return Ok((unlisted, None)) };
     let place = match name {
         TargetName::Mart(name) => {
-            let table = tables::look(connection, &name, &entry.key).await?;
-            Place::Mart(name, table)
+            let table = tables::read_mart(connection, &name, &entry.key).await?;
+            TargetPlace::Mart(name, table)
         }
-        TargetName::External(scheme, name) => Place::External(scheme, name),
+        TargetName::External(scheme, name) => TargetPlace::External(scheme, name),
     };
     Ok((unlisted, Some(FoundTarget { entry, place })))
 }

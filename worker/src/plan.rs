@@ -11,7 +11,7 @@ use vitrina_shared::{
         catalog::{self, Catalog},
         installation,
     },
-    validation::{self, FoundTarget, Place, Reader},
+    validation::{self, FoundTarget, Reader, TargetPlace},
 };
 
 use crate::{
@@ -96,12 +96,12 @@ impl Reviewed {
             return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
         };
         let installation = match target.place {
-            Place::Mart(..) => Uuid::nil(),
-            Place::External(..) => installation::id(connection).await?,
+            TargetPlace::Mart(..) => Uuid::nil(),
+            TargetPlace::External(..) => installation::id(connection).await?,
         };
         let mart = match &target.place {
-            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
-            Place::External(..) => None,
+            TargetPlace::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
+            TargetPlace::External(..) => None,
         };
         let relations = reader.relations.iter().cloned().chain(mart).collect();
         let catalog = Arc::new(catalog::read(connection, relations).await?);

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Env {
     lookup: Lookup,
     overrides: HashMap<&'static str, String>,
-    problems: Vec<Problem>,
+    problems: Vec<SettingProblem>,
 }
 
 type Lookup = Box<dyn Fn(&str) -> Option<OsString>>;
@@ -24,7 +24,7 @@ pub trait FromEnv: Sized {
 
 /// One wrong variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct SettingProblem {
     /// The variable's name, for instance `VITRINA_ADDR`.
     pub variable: &'static str,
     /// What is wrong with it and what it takes, as the rest of a sentence that starts with the name.
@@ -33,7 +33,7 @@ pub struct Problem {
 
 /// Every wrong variable, a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigErrors(Vec<Problem>);
+pub struct ConfigErrors(Vec<SettingProblem>);
 
 impl Env {
     /// Reads the variables of this process.
@@ -121,7 +121,7 @@ impl Env {
 
     /// Notes that a variable is wrong; `message` continues a sentence that starts with its name.
     pub(super) fn report(&mut self, variable: &'static str, message: impl fmt::Display) {
-        self.problems.push(Problem { variable, message: message.to_string() });
+        self.problems.push(SettingProblem { variable, message: message.to_string() });
     }
 
     /// Whether a problem with this variable was noted.
@@ -147,7 +147,7 @@ from_env_for_tuples! { (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) (A, B, C, D
 
 impl ConfigErrors {
     /// The problems, in the order in which the variables were read.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[SettingProblem] {
         &self.0
     }
 }
@@ -162,7 +162,7 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SettingProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}.", self.variable, self.message)
     }

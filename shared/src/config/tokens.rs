@@ -24,7 +24,7 @@ pub enum Role {
     Admin,
 }
 
-/// A caller who showed a known secret.
+/// A caller with a known secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The token's name, for logs and the transition log.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_leads_to_nobody() {
+    fn anything_else_names_no_caller() {
         for secret in ["", "anna", "anna-secret-1234", "anna-secret-123456", "viewer:anna-secret-12345"] {
             assert_eq!(name_and_role(secret), None, "{secret}");
         }

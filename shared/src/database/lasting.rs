@@ -40,7 +40,7 @@ impl LastingPool {
     }
 
     /// Replaces the pool whenever that is needed, until `stop` is cancelled.
-    pub async fn look_after(&self, stop: &CancellationToken) {
+    pub async fn replace_when_stuck(&self, stop: &CancellationToken) {
         let mut in_vain = 0;
         loop {
             tokio::select! {
@@ -53,7 +53,7 @@ impl LastingPool {
                 tracing::warn!("no connection of the pool came back, and the database answers: the pool is replaced");
                 *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (self.make)();
                 in_vain = 0;
-                // Those that are in use come back, and are closed. It may wait for ever for the others.
+                // Connections in use are closed when they come back. Those that fell silent may never come back: hence the limit.
                 tokio::spawn(async move { timeout(Duration::from_secs(60), pool.close()).await });
             }
         }

@@ -108,7 +108,7 @@ impl Silence {
             Ok(ended) => ended,
             Err(_silence) => {
                 tracing::warn!("a connection to the database did not end its statement and is closed");
-                // Others that are idle for a moment only are asked again before they are used.
+                // Connections that were idle for a moment only are asked again before they are used.
                 self.lock().doubtful_until = Some(Instant::now() + DOUBTS_FOR);
                 Ok(false)
             }

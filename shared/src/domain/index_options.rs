@@ -110,7 +110,7 @@ impl IndexOptions {
     fn mapping_problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.mappings.get("dynamic").is_some_and(|value| value != "strict") {
-            let message = "an index is always `strict`: a field that nobody mapped is an error and not a new field";
+            let message = "an index is always `strict`: a field without a mapping is an error and not a new field";
             problems.push(Problem::new("options.mappings.dynamic", message));
         }
         match self.mappings.get("properties") {

@@ -156,7 +156,7 @@ pub struct Report {
     pub error: Option<String>,
     pub error_class: Option<ErrorClass>,
     pub attempts: i32,
-    /// Who asked for it.
+    /// The actor that asked for it.
     pub requested_by: String,
     /// When it was asked for.
     pub requested_at: DateTime<Utc>,

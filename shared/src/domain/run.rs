@@ -49,7 +49,7 @@ impl RunStatus {
 }
 
 named_enum! {
-    /// Who or what asked for a run.
+    /// What asked for a run.
     Trigger {
         /// A client of the API.
         Api = "API",

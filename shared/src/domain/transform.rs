@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::{SourceColumn, Task, TaskKind};
 
-pub use document::{Document, NotADocument};
+pub use document::{NotADocument, RowDocument};
 
 /// What is known of a transform with its options before a row moves.
 pub trait Transform: std::fmt::Debug + Send + Sync {
@@ -39,7 +39,7 @@ pub trait Transform: std::fmt::Debug + Send + Sync {
 /// A transform that is a pure function of one row and drops none.
 pub trait RowTransform: Transform {
     /// What becomes of a row, or what is wrong with it.
-    fn apply(&self, row: &mut Document) -> Result<(), String>;
+    fn apply(&self, row: &mut RowDocument) -> Result<(), String>;
 }
 
 /// A transform whose options were checked.
@@ -128,7 +128,7 @@ fn options<T: serde::de::DeserializeOwned>(options: &Map<String, Value>) -> Resu
     })
 }
 
-/// The column of that name, or who is there instead.
+/// The column of that name, or a message with the columns that are there.
 fn column<'a>(columns: &'a mut [SourceColumn], name: &str) -> Result<&'a mut SourceColumn, String> {
     let known = columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = columns.iter_mut().find(|column| column.name == name);

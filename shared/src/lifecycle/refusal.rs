@@ -1,4 +1,4 @@
-//! Why a status was not changed, in sentences for those who asked.
+//! Why a status was not changed, in sentences for clients.
 
 use crate::{
     domain::{Command, IllegalTransition, PipelineRef, RunId, RunStatus},
@@ -99,7 +99,7 @@ fn go_on(status: RunStatus, writer: &str) -> String {
 }
 
 impl LifecycleError {
-    /// A statement did not apply to a row that this transaction has locked: somebody writes runs by hand.
+    /// A statement did not apply to a row that this transaction has locked: runs were changed by hand.
     pub(super) const CHANGED_UNDER_LOCK: Self = Self::Database(sqlx::Error::RowNotFound);
 
     /// Whether the database refused a second unfinished run on one target.

@@ -1,7 +1,7 @@
 //! `pg_stat_activity`: the sessions that execute a user's text, found by the run or report they work for.
 //!
 //! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts, and has a mark that the user's text
-//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all others begin with [`begin`]. Whatever ends a run
+//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all other work begins with [`begin`]. Whatever ends a run
 //! can so end its statement too.
 
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64
 
 /// Ends the sessions of runs, reports or descriptions, whatever they do, and rolls back what they did. Returns how many there were.
 ///
-/// For sessions that nobody waits for any more: their worker died, their connection fell silent, or they did not end when
+/// For sessions that no caller waits for any more: their worker died, their connection fell silent, or they did not end when
 /// they were cancelled.
 pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<u64> {
     let terminated = sqlx::query_scalar!(

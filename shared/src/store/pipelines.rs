@@ -227,8 +227,8 @@ pub async fn sharing(connection: &mut PgConnection, target: &str) -> sqlx::Resul
     Ok(found)
 }
 
-/// Notes that rows of a target were removed: on the pipeline that did, and on all others that [`sharing`] finds. Their rows stay
-/// locked. Returns the others.
+/// Notes that rows of a target were removed: on the pipeline that did, and on all other pipelines that [`sharing`] finds. Their rows stay
+/// locked. Returns these other pipelines.
 pub async fn note_removal(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Vec<PipelineId>> {
     let statement = format!(
         "with {OVERLAPPING},
@@ -273,7 +273,7 @@ pub async fn writing(connection: &mut PgConnection, target: &str) -> sqlx::Resul
     Ok(rows.into_iter().map(Pipeline::from).collect())
 }
 
-/// Reads one pipeline and locks its row, and those of all others that write this target: until the transaction ends no run
+/// Reads one pipeline and locks its row, and those of all other pipelines that write this target: until the transaction ends no run
 /// begins that writes it.
 pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Option<Pipeline>> {
     let rows = select_pipelines!(

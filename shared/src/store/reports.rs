@@ -18,7 +18,7 @@ pub struct NewReport<'a> {
     /// The pipeline it is about.
     pub pipeline_id: PipelineId,
     pub request: &'a ReportRequest,
-    /// Who asked for it.
+    /// The actor that asked for it.
     pub requested_by: &'a str,
     /// The request it came from.
     pub correlation_id: &'a str,

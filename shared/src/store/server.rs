@@ -1,4 +1,4 @@
-//! What the server says of itself and of our rights, for whoever looks for what is wrong.
+//! What the server says of itself and of our rights, for `vitrina doctor`.
 //!
 //! Everything here works before a migration too: what is not there is told as missing.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use sqlx::PgConnection;
 
-/// What the server is, and who we are to it.
+/// The server, and the rights of this account.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// As people write it: `15.14`.
@@ -126,7 +126,8 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')
           and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
-          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_turn', 'etl_source_grants')
+          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_removed', 'etl_log_turn',
+                                'etl_source_grants')
           and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                    and has_table_privilege(c.oid, 'insert'))
         order by 1
@@ -136,14 +137,14 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
     .await
 }
 
-/// Whether the account sees since when others' transactions are open.
+/// Whether the account sees since when the transactions of other accounts are open.
 pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::query_scalar!(r#"select pg_has_role('pg_read_all_stats', 'usage') as "sees!""#).fetch_one(connection).await
 }
 
 /// A source schema, and what users' queries may not read in it.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceSchema {
     pub schema: String,
     pub exists: bool,
     /// How many tables and views it has.
@@ -153,9 +154,9 @@ pub struct Source {
 }
 
 /// Looks at the source schemas with the eyes of users' queries.
-pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<Source>> {
+pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<SourceSchema>> {
     sqlx::query_as!(
-        Source,
+        SourceSchema,
         r#"
         select s.name as "schema!",
                n.oid is not null as "exists!",

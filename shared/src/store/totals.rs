@@ -1,4 +1,4 @@
-//! `etl.etl_run_totals`: what all runs did, for whoever watches.
+//! `etl.etl_run_totals`: what all runs did, for metrics.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

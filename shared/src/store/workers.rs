@@ -1,4 +1,4 @@
-//! `apalis.workers`: who executes batches.
+//! `apalis.workers`: the workers that execute batches.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

@@ -18,7 +18,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
     store::{runs::OpenRun, swaps, tables},
-    validation::{FoundTarget, Place},
+    validation::{FoundTarget, TargetPlace},
 };
 
 use super::{
@@ -190,10 +190,10 @@ impl InsideSink for PostgresSink {
 /// Reads the columns of a mart anew, their types with schemas: users' queries run where no schema but the server's own is
 /// visible. Other targets stay as they were found.
 pub async fn qualify(connection: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
-    let Place::Mart(name, table) = &mut target.place else { return Ok(()) };
+    let TargetPlace::Mart(name, table) = &mut target.place else { return Ok(()) };
     let mut tx = connection.begin().await?;
     sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
-    table.columns = tables::look(&mut tx, name, &target.entry.key).await?.columns;
+    table.columns = tables::read_mart(&mut tx, name, &target.entry.key).await?.columns;
     tx.rollback().await?;
     Ok(())
 }

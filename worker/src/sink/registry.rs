@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vitrina_shared::{domain::TargetName, validation::Place};
+use vitrina_shared::{domain::TargetName, validation::TargetPlace};
 
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
 use crate::elasticsearch::{Client, SinkError};
@@ -31,8 +31,8 @@ impl Sinks {
     /// The sink of a target.
     pub fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
         let scheme = match &opening.target.place {
-            Place::Mart(..) => TargetName::MART_SCHEMA,
-            Place::External(scheme, _) => scheme,
+            TargetPlace::Mart(..) => TargetName::MART_SCHEMA,
+            TargetPlace::External(scheme, _) => scheme,
         };
         let kind = self.0.iter().find(|kind| kind.scheme() == scheme);
         let target = &opening.target.entry.target;

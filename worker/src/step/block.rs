@@ -1,6 +1,6 @@
 //! Rows that pass a step together.
 
-use vitrina_shared::domain::transform::Document;
+use vitrina_shared::domain::transform::RowDocument;
 
 /// Rows in the order in which they were read: as many as the reader has gathered, about 512 KB.
 pub type Block = Vec<BlockRow>;
@@ -10,7 +10,7 @@ pub type Block = Vec<BlockRow>;
 pub struct BlockRow {
     /// Its place in the block as it was read.
     pub(super) place: usize,
-    pub document: Document,
+    pub document: RowDocument,
 }
 
 impl BlockRow {

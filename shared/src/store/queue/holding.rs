@@ -1,4 +1,4 @@
-//! Who holds which job, and who is alive.
+//! Which worker holds which job, and which workers are alive.
 
 use std::time::Duration;
 
@@ -93,8 +93,8 @@ pub struct Holder {
     pub name: String,
     /// When it reported, by a clock that may have been set since: another value means that it is alive.
     pub last_seen: DateTime<Utc>,
-    /// How long ago that was by the same clock, in seconds. Of a worker that was registered and has not reported yet nobody
-    /// knows: the time of that is in whole seconds.
+    /// How long ago that was by the same clock, in seconds. Unknown for a worker that was registered and has not
+    /// reported yet: the time of that is in whole seconds.
     pub age: f64,
     /// Whether it has signed off.
     pub signed_off: bool,
@@ -154,7 +154,7 @@ pub struct ReturnedJob {
     pub id: String,
     /// What is to be done.
     pub payload: Vec<u8>,
-    /// Whether whoever held it got anything done.
+    /// Whether the worker that held it got anything done.
     pub went_on: bool,
 }
 

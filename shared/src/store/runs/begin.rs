@@ -161,7 +161,7 @@ pub struct Debts {
     pub incurred: Vec<Reread>,
 }
 
-/// Notes the columns that a range is walked by, which are others than before and of the same types.
+/// Notes the columns that a range is walked by: they have new names and the same types.
 pub(crate) async fn note_walk(
     tx: &mut PgConnection,
     id: RunId,

@@ -1,7 +1,7 @@
 //! The ranges of a run and their jobs.
 //!
 //! Ranges are numbered in the order of their keys, do not overlap and leave no gap. Each has a bound, a position, a fence and a job
-//! of its own. The first one's job begins the run and queues those of the others with it.
+//! of its own. The first range's job begins the run and queues the jobs of the other ranges with it.
 
 use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
@@ -138,7 +138,7 @@ pub async fn cut_at(connection: &mut PgConnection, run: RunId) -> sqlx::Result<V
     .await
 }
 
-/// Keeps so many ranges of a run that begins; the last of them takes the place of all others, up to the run's bound.
+/// Keeps so many ranges of a run that begins; the last of them takes the place of all that follow, up to the run's bound.
 pub(crate) async fn keep(tx: &mut PgConnection, run: RunId, ranges: i32, upper: Option<&str>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"

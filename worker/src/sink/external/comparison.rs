@@ -13,7 +13,7 @@ mod sides;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{Depth, Difference, Reconciliation, Verdict},
-    store::{self, compared::Totals},
+    store::{self, comparison::Totals},
 };
 
 use self::counts::Counted;

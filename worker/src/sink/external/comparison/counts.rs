@@ -3,7 +3,7 @@
 use vitrina_shared::{
     domain::{SourceColumn, column_type::Extremes},
     sql::quote,
-    store::compared::Totals,
+    store::comparison::Totals,
 };
 
 use super::{Comparison, SNAPSHOT};

@@ -6,7 +6,7 @@ use futures_util::{Stream, TryStreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::compared,
+    store::comparison,
 };
 
 use super::{Comparison, SAMPLE, Scope, counts::parameters, sides::document};
@@ -72,7 +72,7 @@ impl Comparison<'_> {
             }
         }
         if limit > SAMPLE as i64 {
-            compared::keep_only(tx, &ids).await?;
+            comparison::keep_only(tx, &ids).await?;
         }
         Ok(remaining)
     }

@@ -68,12 +68,12 @@ pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
 }
 
 /// Rows on their way into one of the tables.
-pub struct PuttingDown<'c> {
+pub struct SideCopy<'c> {
     copy: PgCopyIn<&'c mut PgConnection>,
     rows: CopyRows,
 }
 
-impl<'c> PuttingDown<'c> {
+impl<'c> SideCopy<'c> {
     /// Begins with one side.
     pub async fn begin(tx: &'c mut PgConnection, side: Side) -> sqlx::Result<Self> {
         let statement = match side {
@@ -83,7 +83,7 @@ impl<'c> PuttingDown<'c> {
         Ok(Self { copy: tx.copy_in_raw(statement).await?, rows: CopyRows::default() })
     }
 
-    /// Takes a row; [`PuttingDown::send`] sends it.
+    /// Takes a row; [`SideCopy::send`] sends it.
     pub fn add(&mut self, entry: &Entry<'_>) {
         let (id, hash, settled) = (without_zeros(entry.id), entry.hash.to_be_bytes(), [u8::from(entry.settled)]);
         self.rows.add(&[Some(id.as_bytes()), entry.key.as_ref().map(String::as_bytes), Some(&hash), Some(&settled)]);
@@ -120,8 +120,8 @@ pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
         .await
 }
 
-/// Makes `vitrina_differing` of the rows that differ, readable for whoever runs users' queries, and counts.
-pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
+/// Makes `vitrina_differing` of the rows that differ, readable for the role of users' queries, and counts.
+pub async fn compare_sides(tx: &mut PgConnection) -> sqlx::Result<Totals> {
     sqlx::raw_sql(
         r#"
         set local statement_timeout = '10min';

@@ -18,7 +18,7 @@ use crate::{
     validation,
 };
 
-/// A target that somebody wants to be allowed.
+/// A target that a client wants to be allowed.
 #[derive(Debug)]
 pub struct WantedTarget<'a> {
     /// `analytics.<table>` or `es:<index>`.
@@ -206,7 +206,7 @@ fn refuse_wrong(problems: Vec<Problem>) -> Result<(), AllowError> {
     if problems.is_empty() { Ok(()) } else { Err(AllowError::Wrong(problems)) }
 }
 
-/// The table to create: none if nobody wants one, or if it is there.
+/// The table to create: none if the client wants none, or if it is there.
 async fn new_mart(
     connection: &mut PgConnection,
     describing: &Describing,
@@ -224,7 +224,7 @@ async fn new_mart(
     planned.map(Some).map_err(AllowError::Wrong)
 }
 
-/// What the server says against the table is for whoever wrote the query: a key of a type that cannot be ordered, a
+/// What the server says against the table is for the author of the query: a key of a type that cannot be ordered, a
 /// name that something else has.
 fn refusal(error: sqlx::Error) -> AllowError {
     let complaint = error.as_database_error().filter(|complaint| {
