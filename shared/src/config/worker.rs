@@ -54,6 +54,8 @@ pub struct Retention {
     pub runs: Duration,
     /// Reports: `VITRINA_REPORTS_KEPT_DAYS`.
     pub reports: Duration,
+    /// Entries of the transition log: `VITRINA_TRANSITIONS_KEPT_DAYS`.
+    pub transitions: Duration,
 }
 
 impl Retention {
@@ -62,7 +64,11 @@ impl Retention {
             let days: u64 = env.number(variable, default, 1..=MAX_KEPT_DAYS);
             Duration::from_secs(days * 86_400)
         };
-        Self { runs: days("VITRINA_RUNS_KEPT_DAYS", 90), reports: days("VITRINA_REPORTS_KEPT_DAYS", 1) }
+        Self {
+            runs: days("VITRINA_RUNS_KEPT_DAYS", 90),
+            reports: days("VITRINA_REPORTS_KEPT_DAYS", 1),
+            transitions: days("VITRINA_TRANSITIONS_KEPT_DAYS", 365),
+        }
     }
 }
 
@@ -113,6 +119,7 @@ mod tests {
         assert_eq!(worker.max_row_bytes, 16_777_216);
         assert_eq!(worker.retention.runs, Duration::from_secs(90 * 86_400));
         assert_eq!(worker.retention.reports, Duration::from_secs(86_400));
+        assert_eq!(worker.retention.transitions, Duration::from_secs(365 * 86_400));
     }
 
     #[test]
@@ -129,6 +136,7 @@ mod tests {
             ("VITRINA_MAX_ROW_BYTES", "1000"),
             ("VITRINA_RUNS_KEPT_DAYS", "0"),
             ("VITRINA_REPORTS_KEPT_DAYS", "for ever"),
+            ("VITRINA_TRANSITIONS_KEPT_DAYS", "36501"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
         let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();

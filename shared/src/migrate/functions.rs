@@ -38,6 +38,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.sink_of",
     "etl.sum_up_run",
     "etl.log_in_commit_order",
+    "etl.prune_log",
     "etl.announce_report",
     "etl.storable",
     "etl.stage_page",

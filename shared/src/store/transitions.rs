@@ -1,8 +1,11 @@
 //! `etl.etl_transitions`: the append-only log of status changes. Entries are written with the change itself (`store/status.rs`).
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use super::interval;
 use crate::domain::{PipelineId, RunId, Status};
 
 /// One status change.
@@ -67,4 +70,17 @@ pub async fn before_last(connection: &mut PgConnection, pipeline: Option<Pipelin
     .fetch_optional(connection)
     .await?;
     Ok(id.unwrap_or(0))
+}
+
+/// The greatest id that was ever removed; 0 if none was. A reader that resumes before it may have missed entries.
+pub async fn removed_up_to(connection: &mut PgConnection) -> sqlx::Result<i64> {
+    let up_to = sqlx::query_scalar!("select up_to from etl.etl_log_removed").fetch_optional(connection).await?;
+    Ok(up_to.unwrap_or(0))
+}
+
+/// Removes up to `most` entries that are older than `keep`, oldest first. Returns how many. The last entry of a pipeline and
+/// those of unfinished runs stay.
+pub async fn prune(connection: &mut PgConnection, keep: Duration, most: i64) -> sqlx::Result<u64> {
+    let pruned = sqlx::query_scalar!(r#"select etl.prune_log($1, $2) as "pruned!""#, interval(keep), most);
+    Ok(pruned.fetch_one(connection).await?.unsigned_abs())
 }
