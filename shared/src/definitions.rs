@@ -17,7 +17,6 @@ use crate::{
     store::{self, pipelines, state},
 };
 
-/// What a change does with the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnCheckpoint {
     /// It stays, unless the change itself says that it means nothing any more: other key columns, another target.
@@ -31,21 +30,16 @@ const NARROWED: &str =
     "checkpoint forgotten: the query changed after rows were removed by it, the next run reads everything";
 const OUTDATED: &str = "checkpoint forgotten: the key columns or the target changed, the next run reads everything";
 
-/// Why the configuration was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// There is no such pipeline.
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// Another pipeline has this name.
     #[error("a pipeline named `{0}` exists already")]
     NameTaken(String),
-    /// The target left the whitelist while we looked.
     #[error("target `{0}` is not in the whitelist")]
     TargetNotAllowed(String),
     #[error("the pipeline was changed meanwhile: it is at version {0} now")]
     VersionChanged(i64),
-    /// A run is not finished.
     #[error("cannot {action} pipeline `{name}` while it is {status}{}", listed(.fields))]
     Busy {
         action: &'static str,
@@ -54,10 +48,8 @@ pub enum DefinitionError {
         /// The fields that must stay.
         fields: Vec<&'static str>,
     },
-    /// Pausing a pipeline that was disabled failed.
     #[error(transparent)]
     Lifecycle(#[from] LifecycleError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -70,7 +62,6 @@ fn listed(fields: &[&str]) -> String {
     }
 }
 
-/// Stores a new pipeline.
 pub async fn create(db: &PgPool, draft: &PipelineDraft) -> Result<Pipeline, DefinitionError> {
     let mut tx = db.begin().await?;
     let id = PipelineId::generate();

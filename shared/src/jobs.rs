@@ -18,17 +18,14 @@ pub const BATCH_QUEUE: &str = "vitrina:batches";
 /// How often a job may come back from a worker that died: one that kills its worker would kill them all.
 pub const MAX_RESCUES: u8 = 10;
 
-/// What a job of the queue is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// A batch of a run.
     Batch(BatchJob),
-    /// A report.
     Report(ReportJob),
 }
 
 impl Job {
-    /// Reads a payload. One that does not say what it is, is a batch: they were here first.
+    /// Reads a payload. One without a `job` is a batch: the format before there were reports.
     pub fn decode(payload: Value) -> Result<Self, serde_json::Error> {
         match payload.get("job").and_then(Value::as_str) {
             None => serde_json::from_value(payload).map(Self::Batch),
@@ -38,7 +35,6 @@ impl Job {
     }
 }
 
-/// How a report's payload says what it is.
 const REPORT: &str = "report";
 
 /// A report to be made: the payload of a job.
@@ -47,7 +43,6 @@ pub struct ReportJob {
     job: String,
     pub report_id: ReportId,
     pub kind: ReportKind,
-    /// How often it failed.
     #[serde(default)]
     pub attempt: u32,
     /// How often the server ended its session.
@@ -64,7 +59,6 @@ pub struct ReportJob {
 }
 
 impl ReportJob {
-    /// The job of a report.
     pub fn new(report_id: ReportId, kind: ReportKind, correlation_id: &str) -> Self {
         let correlation_id = correlation_id.to_owned();
         Self {
@@ -90,7 +84,6 @@ impl ReportJob {
 pub struct BatchJob {
     pub pipeline_id: PipelineId,
     pub run_id: RunId,
-    /// The range of the run.
     pub range: i32,
     /// The number of the batch within the range.
     pub batch: i64,
@@ -99,29 +92,22 @@ pub struct BatchJob {
     /// How often this batch failed.
     #[serde(default)]
     pub attempt: u32,
-    /// How often the server ended its session.
     #[serde(default)]
     pub lost: u32,
     /// When it was queued, in microseconds of the server's clock; absent where the job never waited.
     #[serde(default)]
     pub queued_us: Option<i64>,
-    /// The request that all of this came from.
     pub correlation_id: String,
-    /// Where its trace stands, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
 }
 
-/// Why a job could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
-    /// The payload could not be written.
     #[error("the job could not be encoded: {0}")]
     Encode(#[from] serde_json::Error),
-    /// The database refused.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
-    /// The queue refused.
     #[error("the queue refused the job: {0}")]
     Queue(String),
 }
@@ -166,7 +152,6 @@ async fn push(tx: &mut PgConnection, payload: Vec<u8>, clock: &Clock) -> Result<
     Ok(id)
 }
 
-/// The server's clock.
 struct Clock {
     now_us: i64,
     already_due: u64,

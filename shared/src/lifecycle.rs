@@ -47,10 +47,8 @@ pub struct Cause<'a> {
     pub correlation_id: &'a str,
 }
 
-/// What cancelling a run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled {
-    /// Status of the pipeline now.
     pub status: Status,
     /// Statements that were cancelled on the server.
     pub statements: u64,
@@ -213,7 +211,6 @@ fn status_change<'a>(
     Ok(StatusChange { pipeline_id, run_id: None, from, to, seen: None, actor, reason, correlation_id })
 }
 
-/// One line for every change of a status.
 fn log_change(pipeline: &str, change: &StatusChange<'_>) {
     let Some(reason) = change.reason else { return };
     tracing::info!(

@@ -25,16 +25,13 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Counts wake-ups: a reader waits for `changed()`, then reads the table from where it was.
 pub type Wakeups = watch::Receiver<u64>;
 
-/// Something that the listener noticed.
 #[derive(Debug)]
 pub enum Noticed<'a> {
     /// It connected: readers can now look for what they missed.
     Connected,
     /// All was silent for a while, and the connection is still there: nothing was missed.
     Silence,
-    /// A notification came.
     Notification {
-        /// The channel it came on.
         channel: &'a str,
         payload: &'a str,
     },

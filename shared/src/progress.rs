@@ -10,7 +10,6 @@ use uuid::Uuid;
 /// The channel on which progress is announced.
 pub const PROGRESS_CHANNEL: &str = "vitrina_progress";
 
-/// How far a run is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     pub pipeline_id: Uuid,
@@ -33,7 +32,6 @@ pub fn pace(rows_read: i64, rows_total: Option<i64>, seconds: Option<f64>) -> (O
     (speed, left.zip(speed.filter(|speed| *speed > 0.0)).map(|(left, speed)| left / speed))
 }
 
-/// Announces progress to all listeners.
 pub async fn announce(connection: &mut PgConnection, progress: &Progress) -> sqlx::Result<()> {
     let payload = serde_json::to_string(progress).unwrap_or_default();
     sqlx::query!("select pg_notify($1, $2)", PROGRESS_CHANNEL, payload).execute(connection).await?;

@@ -21,19 +21,14 @@ const MOST_UNFINISHED: i64 = 100;
 /// The limit per requester, so that one cannot use up the total.
 const MOST_OF_ONE: i64 = 50;
 
-/// Why a report was not queued, or did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// There is no such pipeline.
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// Too many wait already.
     #[error("too many reports wait for a worker")]
     TooMany,
-    /// The job could not be queued.
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -41,14 +36,11 @@ pub enum ReportError {
 /// A report's job in the hands of a worker.
 #[derive(Debug, Clone)]
 pub struct HeldReport {
-    /// The job's id in the queue.
     pub id: String,
     pub job: ReportJob,
-    /// The worker that holds it.
     pub worker: String,
 }
 
-/// Queues a report.
 pub async fn request(
     db: &PgPool,
     pipeline: &PipelineRef,

@@ -32,7 +32,6 @@ use std::time::Duration;
 
 use sqlx::{PgConnection, postgres::types::PgInterval};
 
-/// A duration as the server takes it.
 fn interval(duration: Duration) -> PgInterval {
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX) }
 }

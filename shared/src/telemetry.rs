@@ -33,19 +33,14 @@ pub struct TelemetryGuard {
     _traces: Option<Traces>,
 }
 
-/// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The filter cannot be parsed.
     #[error("VITRINA_LOG is \"{filter}\" which is no log filter: {reason}")]
     Filter { filter: String, reason: String },
-    /// The log file cannot be opened.
     #[error("VITRINA_LOG_FILE is {} which cannot be written: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// Spans cannot be sent.
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint} which spans cannot be sent to: {reason}")]
     Traces { endpoint: String, reason: String },
-    /// Another subscriber collects the events of this process already.
     #[error("the log was started already")]
     AlreadyStarted,
 }

@@ -51,7 +51,6 @@ impl TestDatabase {
         &self.admin
     }
 
-    /// The address for the services' account.
     pub fn url(&self) -> String {
         format!("postgres://vitrina_app@{}:{}/{}", self.server.get_host(), self.server.get_port(), self.name)
     }

@@ -26,7 +26,6 @@ use crate::{
 pub use creation::plan as plan_mart;
 pub use target::problems as target_problems;
 
-/// What was found out about a draft.
 #[derive(Debug)]
 pub struct Review {
     /// Everything that is wrong; empty means that it can be stored and run.
@@ -39,15 +38,12 @@ pub struct Review {
     pub timed_out: bool,
 }
 
-/// A target as it was found.
 #[derive(Debug)]
 pub struct FoundTarget {
-    /// Its entry of the whitelist.
     pub entry: Target,
     pub place: TargetPlace,
 }
 
-/// Where rows go.
 #[derive(Debug)]
 pub enum TargetPlace {
     /// A table of `analytics` of that name.
@@ -61,20 +57,16 @@ pub enum TargetPlace {
 pub struct Reader {
     pub query: SourceQuery,
     pub columns: Vec<SourceColumn>,
-    /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,
-    /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
     /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
     pub origins: Vec<(u32, i16)>,
-    /// What makes it return other values each time it is read, such as `now()`.
     pub unsteady: BTreeSet<String>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
 
 impl Reader {
-    /// The names of what arrives at the target.
     pub fn arriving_names(&self) -> Vec<&str> {
         self.arriving.iter().map(|column| column.name.as_str()).collect()
     }
@@ -92,7 +84,6 @@ impl Reader {
     }
 }
 
-/// Finds out everything about a draft.
 pub async fn review(
     db: &PgPool,
     describing: &Describing,
@@ -128,7 +119,6 @@ fn written(draft: &PipelineDraft) -> Option<(&str, &'static str)> {
     draft.reader().filter(|(sql, _)| !sql.trim().is_empty())
 }
 
-/// Judges a draft whose query was described.
 pub async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,

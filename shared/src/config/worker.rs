@@ -12,13 +12,11 @@ use crate::metrics::HISTOGRAM_PIPELINES;
 /// The default time for which a stopping worker waits for its batches.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
-/// The default limit on the size of a row, in bytes.
 const MAX_ROW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// The longest that anything is kept: a century.
 const MAX_KEPT_DAYS: u64 = 36_500;
 
-/// The settings of one worker process.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
     /// Where `/metrics` is served: `VITRINA_METRICS_ADDR`.
@@ -41,13 +39,11 @@ pub struct WorkerConfig {
     pub drain: Duration,
     /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
     pub max_row_bytes: u32,
-    /// How long what has ended is kept.
     pub retention: Retention,
     /// The Elasticsearch of marts that are indexes.
     pub elasticsearch: ElasticsearchConfig,
 }
 
-/// How long what has ended is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
     /// Runs: `VITRINA_RUNS_KEPT_DAYS`.

@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// What an error means to the code that asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The database is away or refuses sessions; the statement was not wrong.
@@ -17,7 +16,6 @@ pub enum Fault {
     Locked,
     /// A text has characters that the server cannot store.
     Unstorable,
-    /// Anything else.
     Other,
 }
 

@@ -34,7 +34,6 @@ impl LastingPool {
         Self { make: Arc::new(make), current }
     }
 
-    /// The pool that is in use now.
     pub fn current(&self) -> PgPool {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -141,7 +141,6 @@ impl Silence {
 pub struct Watch(Silence);
 
 impl Watch {
-    /// How often a connection was taken until now.
     pub fn taken(&self) -> u64 {
         self.0.lock().taken
     }

@@ -18,19 +18,16 @@ use crate::{
     validation,
 };
 
-/// A target that a client wants to be allowed.
 #[derive(Debug)]
 pub struct WantedTarget<'a> {
     /// `analytics.<table>` or `es:<index>`.
     pub target: &'a str,
-    /// Columns that identify a row.
     pub key: &'a [String],
     pub options: &'a Value,
     /// The query whose columns its table gets, if the table is to be created.
     pub create_from: Option<&'a str>,
 }
 
-/// A target that was, or could be, allowed.
 #[derive(Debug)]
 pub struct Allowed {
     /// The entry of the whitelist; none if it was only tried.
@@ -39,19 +36,14 @@ pub struct Allowed {
     pub ddl: Option<String>,
 }
 
-/// Why a target was not allowed.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowError {
-    /// It is in the whitelist.
     #[error("target `{0}` is in the whitelist already")]
     Taken(String),
-    /// Its table is gone, and a run that writes it is unfinished.
     #[error("pipeline `{0}` has an unfinished run that writes the target: cancel it first")]
     Busy(String),
-    /// Something about it is wrong.
     #[error("{} thing(s) are wrong", .0.len())]
     Wrong(Vec<Problem>),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -143,20 +135,15 @@ async fn begin_anew(tx: &mut PgConnection, target: &str, cause: Cause<'_>) -> Re
     Ok(())
 }
 
-/// Why a pipeline begins at the beginning after its mart was created again.
 const CREATED_AGAIN: &str =
     "checkpoint forgotten: the table of the target was created again, the next run reads everything";
 
-/// Why a target stays on the whitelist.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
-    /// It is not there.
     #[error("there is no target `{0}`")]
     NoTarget(String),
-    /// Pipelines write it.
     #[error("target `{target}` is written by {}: remove or change them first", .pipelines.join(", "))]
     Written { target: String, pipelines: Vec<String> },
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }

@@ -184,7 +184,6 @@ impl ColumnType {
         }
     }
 
-    /// How the least and the greatest value are found.
     pub fn extremes(&self) -> Extremes {
         match self.facts.extremes {
             Extremes::AsArray if self.is_array => Extremes::AsText,

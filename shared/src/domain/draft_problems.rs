@@ -11,7 +11,6 @@ use super::{
 
 /// Largest batch. Beyond it a transaction would be long without being faster.
 const MAX_BATCH_SIZE: i32 = 1_000_000;
-/// Longest description.
 const MAX_DESCRIPTION: usize = 2_000;
 
 impl PipelineDraft {

@@ -4,7 +4,6 @@ use super::names::named_enum;
 pub use super::quoted_values::without_values;
 
 named_enum! {
-    /// The class of an error.
     ErrorClass {
         /// Will probably pass: a lost connection, a deadlock, a time-out.
         Transient = "Transient",

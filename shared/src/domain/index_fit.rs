@@ -8,7 +8,6 @@ use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, WriteMode}
 const RESERVED: &[&str] =
     &["_id", "_index", "_type", "_source", "_routing", "_version", "_seq_no", "_field_names", "_ignored", "_doc_count"];
 
-/// Where a pipeline does not fit the index that it writes.
 pub(super) fn mismatches(draft: &PipelineDraft, options: &Value, arriving: &[SourceColumn]) -> Vec<Problem> {
     let (target, field) = draft.final_target();
     let (_, query) = draft.reader().unwrap_or(("", "source_query"));

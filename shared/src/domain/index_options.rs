@@ -41,7 +41,6 @@ pub struct IndexOptions {
     pub mappings: Map<String, Value>,
     /// How documents are written; `index` unless told otherwise.
     pub write: Option<WriteMode>,
-    /// How JSON columns are mapped.
     pub json: JsonFields,
     /// Size of a request's body before compression. A larger document goes alone.
     pub max_body_bytes: usize,
@@ -71,7 +70,6 @@ impl Default for IndexOptions {
 }
 
 impl IndexOptions {
-    /// Reads a target's options, or says what is wrong with each.
     pub fn parse(options: &Value) -> Result<Self, Vec<Problem>> {
         let parsed: Self = serde_path_to_error::deserialize(options).map_err(|error| {
             let path = error.path().to_string();

@@ -57,19 +57,15 @@ named_enum! {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PipelineOptions {
-    /// What to do with NULL keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_keys: Option<NullKeys>,
-    /// How a full run replaces rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_strategy: Option<FullStrategy>,
     /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
-    /// What the user says of the order of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_order: Option<KeyOrder>,
-    /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OnRowError>,
     /// How many rows of a run may be put aside before it fails after all.
@@ -111,7 +107,6 @@ pub struct PipelineDraft {
     pub tasks: Vec<Task>,
 }
 
-/// A stored pipeline.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     pub id: PipelineId,

@@ -85,7 +85,6 @@ const RAISED: &str = " (SQLSTATE P0001)";
 const STATE: &str = " (SQLSTATE ";
 const INSTEAD: char = '…';
 
-/// The message without the values that it quotes.
 pub fn without_values(message: &str) -> Cow<'_, str> {
     let (words, state) = message.rfind(STATE).map_or((message, ""), |place| message.split_at(place));
     if state == RAISED {

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
 
 named_enum! {
-    /// How a run stands.
     RunStatus {
         /// Waits for a worker.
         Queued = "QUEUED",
@@ -25,7 +24,6 @@ named_enum! {
 }
 
 impl RunStatus {
-    /// Whether the run will change no more.
     pub fn is_final(self) -> bool {
         match self {
             Self::Success | Self::Failed | Self::Cancelled => true,
@@ -49,9 +47,7 @@ impl RunStatus {
 }
 
 named_enum! {
-    /// What asked for a run.
     Trigger {
-        /// A client of the API.
         Api = "API",
         /// A client that wants an earlier run repeated.
         Again = "AGAIN",
@@ -78,21 +74,15 @@ pub struct UnfinishedRun {
     pub mode: Mode,
 }
 
-/// A row of `etl.etl_runs`.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub id: RunId,
-    /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
     pub pipeline: String,
-    /// The mode it was requested in.
     pub mode: Mode,
     pub status: RunStatus,
-    /// What asked for it.
     pub trigger: Trigger,
-    /// When it was asked for.
     pub requested_at: DateTime<Utc>,
-    /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
     pub finished_at: Option<DateTime<Utc>>,
     /// Rows that its query returned.

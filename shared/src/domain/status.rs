@@ -55,7 +55,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Every command.
     pub const ALL: [Self; 8] = [
         Self::RequestRun,
         Self::Claim,
@@ -90,7 +89,6 @@ pub struct IllegalTransition {
     pub command: Command,
 }
 
-/// What follows from a wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The status changes by these commands, one after the other; [`Status::apply`] may refuse the first.

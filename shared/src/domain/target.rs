@@ -23,13 +23,11 @@ pub struct ExternalKind {
     /// How they are written, for messages.
     form: &'static str,
     is_name: fn(&str) -> bool,
-    /// What is wrong with the options of such a target.
     pub option_problems: fn(&Value) -> Vec<Problem>,
     /// Where a pipeline does not fit such a target, by its options and the columns that arrive there.
     pub mismatches: fn(&PipelineDraft, &Value, &[SourceColumn]) -> Vec<Problem>,
 }
 
-/// The scheme of Elasticsearch indexes.
 pub const ELASTICSEARCH: &str = "es";
 
 /// Every kind of target outside of the database: a sink adds its line here.
@@ -42,13 +40,11 @@ const EXTERNAL_KINDS: &[ExternalKind] = &[
 ];
 
 impl ExternalKind {
-    /// The kind with this scheme.
     pub fn of(scheme: &str) -> Option<&'static Self> {
         EXTERNAL_KINDS.iter().find(|kind| kind.scheme == scheme)
     }
 }
 
-/// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a target: write `analytics.<table>` (lower case letters, digits and `_`) or {forms}", forms = forms())]
 pub struct NotATarget(String);
@@ -101,7 +97,6 @@ impl fmt::Display for TargetName {
 /// A row of `etl.etl_targets`: one entry of the whitelist.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Its name, as in [`TargetName`].
     pub target: String,
     /// Columns that identify a row.
     pub key: Vec<String>,

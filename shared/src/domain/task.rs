@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::names::named_enum;
 
 named_enum! {
-    /// What kind of code a pipeline or a task is.
     TaskKind {
-        /// A query.
         Sql = "SQL",
         /// A transform that was registered in the deployment.
         Rust = "RUST",
@@ -16,7 +14,6 @@ named_enum! {
     }
 }
 
-/// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     pub order_index: i32,

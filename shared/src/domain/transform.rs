@@ -52,7 +52,6 @@ pub enum Configured {
 }
 
 impl Configured {
-    /// What is known of it before a row moves.
     pub fn declared(&self) -> &dyn Transform {
         match self {
             Self::Row(transform) => transform.as_ref(),
@@ -67,7 +66,6 @@ pub struct TransformKind {
     /// What a plan calls it.
     pub name: &'static str,
     pub description: &'static str,
-    /// The JSON schema of its options.
     pub schema: fn() -> Value,
     /// Checks options and makes the transform, or says what is wrong with them.
     pub configure: fn(&Map<String, Value>) -> Result<Configured, String>,
@@ -87,23 +85,19 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The same with one transform more.
     pub fn with(mut self, kind: TransformKind) -> Self {
         self.0.to_mut().push(kind);
         self
     }
 
-    /// All transforms.
     pub fn kinds(&self) -> &[TransformKind] {
         &self.0
     }
 
-    /// The transform of that name.
     pub fn find(&self, name: &str) -> Option<&TransformKind> {
         self.0.iter().find(|kind| kind.name == name)
     }
 
-    /// The names of all transforms, for messages.
     pub fn names(&self) -> String {
         self.0.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
     }
@@ -150,14 +144,7 @@ pub(super) mod tests {
     }
 
     pub fn column(name: &str, type_name: &str) -> SourceColumn {
-        SourceColumn {
-            name: name.to_owned(),
-            type_oid: 25,
-            type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
-        }
+        SourceColumn { name: name.to_owned(), type_oid: 25, type_name: type_name.to_owned(), ..SourceColumn::default() }
     }
 
     #[test]

@@ -58,7 +58,6 @@ const NOT_FOR_QUERIES: &[&str] = &[
     "xmlvalidate", "icu_unicode_version", "unicode_version",
 ];
 
-/// Methods of table samples.
 pub(super) const SAMPLINGS: &[&str] = &["bernoulli", "system"];
 
 /// How a query comes to call a function.
@@ -75,7 +74,6 @@ pub(super) enum Use {
     Sampling,
 }
 
-/// The author of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     /// The user: the call is in the query.
@@ -84,7 +82,6 @@ pub(super) enum Author {
     Operator,
 }
 
-/// A function in the server's catalog.
 #[derive(Debug, Deserialize)]
 pub(super) struct FunctionFacts {
     pub schema: String,
@@ -117,7 +114,6 @@ impl FunctionFacts {
         FunctionName { schema: (self.schema != CATALOG).then(|| self.schema.clone()), name: self.name.clone() }
     }
 
-    /// Whether a query may call it.
     pub(super) fn judge(&self, by: Use, author: Author, schemas: &SourceSchemas) -> Result<(), Refusal> {
         let function = self.name();
         if self.security_definer {

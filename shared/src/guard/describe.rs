@@ -40,10 +40,8 @@ impl Default for QueryLimits {
     }
 }
 
-/// The server's description of a query.
 #[derive(Debug)]
 pub struct Description {
-    /// The columns that it returns.
     pub columns: Vec<SourceColumn>,
     /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,
@@ -112,7 +110,6 @@ pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSc
     Ok(())
 }
 
-/// A transaction for one description.
 async fn begin<'c>(conn: &'c mut PgConnection, limits: &QueryLimits) -> sqlx::Result<Transaction<'c, Postgres>> {
     let limited = format!(
         "begin; set local statement_timeout = {}; set local lock_timeout = {}; {}",

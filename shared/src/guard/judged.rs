@@ -21,10 +21,8 @@ use crate::domain::{OWN_SCHEMAS, column_type::FIRST_ADDED};
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;
 
-/// The findings about a query that may be executed.
 #[derive(Debug)]
 pub(super) struct Judged {
-    /// The tables and views that it names.
     pub relations: BTreeSet<String>,
     /// The column of a table that each of its columns is.
     pub origins: Vec<(u32, i16)>,
@@ -35,7 +33,6 @@ pub(super) struct Judged {
 /// Functions of the server that answer by the time, and call themselves stable because they do so within a transaction.
 const BY_THE_CLOCK: [&str; 3] = ["now", "statement_timestamp", "transaction_timestamp"];
 
-/// Judges a query by its tree.
 pub(super) async fn judge(
     conn: &mut PgConnection,
     tree: String,

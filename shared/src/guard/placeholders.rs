@@ -1,33 +1,24 @@
 //! Named placeholders: `:after_key`, `:after_id`, `:upper`, `:limit`.
 
 use super::Refusal;
-use crate::domain::SourceColumn;
+use crate::domain::{SourceColumn, named_enum};
 
-/// A value that Vitrina fills in for every page, in a query that pages by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Placeholder {
-    /// The incremental key of the last row that was read, null on the first page.
-    AfterKey,
-    /// The tie-breaking id of that row.
-    AfterId,
-    /// The highest key that this run may read.
-    Upper,
-    /// How many rows a page has.
-    Limit,
+named_enum! {
+    /// A value that Vitrina fills in for every page, in a query that pages by itself.
+    Placeholder {
+        /// The incremental key of the last row that was read, null on the first page.
+        AfterKey = "after_key",
+        /// The tie-breaking id of that row.
+        AfterId = "after_id",
+        /// The highest key that this run may read.
+        Upper = "upper",
+        /// How many rows a page has.
+        Limit = "limit",
+    }
 }
 
 impl Placeholder {
-    pub const ALL: [Self; 4] = [Self::AfterKey, Self::AfterId, Self::Upper, Self::Limit];
     pub(super) const LIST: &str = ":after_key, :after_id, :upper, :limit";
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AfterKey => "after_key",
-            Self::AfterId => "after_id",
-            Self::Upper => "upper",
-            Self::Limit => "limit",
-        }
-    }
 
     /// The number of its parameter: the same in every query, whichever placeholders it uses.
     pub fn number(self) -> u8 {
@@ -59,8 +50,7 @@ impl Placeholder {
     }
 
     pub(super) fn from_name(name: &str) -> Result<Self, Refusal> {
-        let known = Self::ALL.into_iter().find(|placeholder| placeholder.name() == name);
-        known.ok_or_else(|| Refusal::UnknownPlaceholder { name: name.to_owned() })
+        name.parse().map_err(|_| Refusal::UnknownPlaceholder { name: name.to_owned() })
     }
 }
 

@@ -9,40 +9,26 @@ use crate::{
 /// The index that keeps a second unfinished run from a target.
 const ONE_PER_TARGET: &str = "etl_runs_one_per_target_idx";
 
-/// Why a pipeline's status did not change.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
-    /// There is no such pipeline.
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// There is no such run.
     #[error("there is no run `{0}`")]
     NoRun(RunId),
-    /// It may not run.
     #[error("pipeline `{0}` is disabled: enable it before running it")]
     Disabled(String),
-    /// The checkpoint of that run is none of the pipeline's any more.
     #[error("run {run} walked by {then}, and pipeline `{pipeline}` walks by {now}: run the pipeline as it is now")]
-    WalksOtherwise {
-        /// The run that was to be repeated.
-        run: RunId,
-        then: String,
-        pipeline: String,
-        now: String,
-    },
-    /// Repeating that run would write other rows than the pipeline does now, or write them elsewhere.
+    WalksOtherwise { run: RunId, then: String, pipeline: String, now: String },
     #[error(
         "run {run} had another {} than pipeline `{pipeline}` has now: run the pipeline as it is now",
         .differs.join(" and another ")
     )]
     ChangedSince {
-        /// The run that was to be repeated.
         run: RunId,
         /// What is not the same any more.
         differs: Vec<&'static str>,
         pipeline: String,
     },
-    /// Another run writes the same target.
     #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
     TargetBusy {
         target: String,
@@ -50,28 +36,22 @@ pub enum LifecycleError {
         writer: String,
         status: RunStatus,
     },
-    /// Another pipeline's rows would be removed.
     #[error(
         "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
          removed with its rows. Give one of them a target of its own, or make them one query"
     )]
     SharedTarget { target: String, other: String },
-    /// The unfinished run is none of the kind that is asked for.
     #[error(
         "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
     )]
     AnotherRun { run: RunId, pipeline: String },
-    /// The command makes no sense now.
     #[error("{transition}{}", advice(.transition))]
     Illegal {
-        /// What was asked of which status.
         #[from]
         transition: IllegalTransition,
     },
-    /// The job could not be queued.
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }

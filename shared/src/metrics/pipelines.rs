@@ -14,7 +14,6 @@ pub const OTHERS: &str = "(others)";
 /// The default number of pipelines with separate histograms in a process.
 pub const HISTOGRAM_PIPELINES: usize = 100;
 
-/// The names of the pipelines, once they are known.
 static NAMES: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 
 /// The pipelines with histograms of their own.

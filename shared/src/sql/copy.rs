@@ -29,7 +29,6 @@ impl CopyRows {
         }
     }
 
-    /// Whether there is enough to be sent.
     pub fn is_full(&self) -> bool {
         self.0.len() >= CHUNK
     }
@@ -43,7 +42,6 @@ impl CopyRows {
         self.0.clear();
     }
 
-    /// Adds the end.
     pub fn end(&mut self) {
         self.0.extend(TRAILER);
     }

@@ -10,32 +10,19 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::interval;
+use crate::domain::named_enum;
 
-/// Why a statement was cancelled by Vitrina.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Its run or report has ended.
-    Cancel,
-    /// Its pipeline was to rest, and the batch did not end in time.
-    Pause,
-    /// Its worker stops.
-    Shutdown,
-    /// Its worker died, or does not hear its answer.
-    Orphaned,
-}
-
-impl Reason {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cancel, Self::Pause, Self::Shutdown, Self::Orphaned];
-
-    /// As metrics and logs say it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Pause => "pause",
-            Self::Shutdown => "shutdown",
-            Self::Orphaned => "orphaned",
-        }
+named_enum! {
+    /// Why a statement was cancelled by Vitrina.
+    Reason {
+        /// Its run or report has ended.
+        Cancel = "cancel",
+        /// Its pipeline was to rest, and the batch did not end in time.
+        Pause = "pause",
+        /// Its worker stops.
+        Shutdown = "shutdown",
+        /// Its worker died, or does not hear its answer.
+        Orphaned = "orphaned",
     }
 }
 
@@ -88,7 +75,6 @@ pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Res
     Ok(terminated.unsigned_abs())
 }
 
-/// Whether there are sessions of a run, report or description.
 pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
     sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
 }

@@ -5,16 +5,12 @@ use sqlx::{PgConnection, postgres::PgCopyIn};
 
 use crate::{domain::report::DifferenceKind, sql::copy::CopyRows};
 
-/// Which side entries are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The source.
     Source,
-    /// The target.
     Target,
 }
 
-/// A row of one side.
 #[derive(Debug)]
 pub struct Entry<'a> {
     /// What identifies it on both sides.
@@ -74,7 +70,6 @@ pub struct SideCopy<'c> {
 }
 
 impl<'c> SideCopy<'c> {
-    /// Begins with one side.
     pub async fn begin(tx: &'c mut PgConnection, side: Side) -> sqlx::Result<Self> {
         let statement = match side {
             Side::Source => "copy pg_temp.vitrina_source (id, key, hash, settled) from stdin (format binary)",
@@ -98,7 +93,6 @@ impl<'c> SideCopy<'c> {
         Ok(())
     }
 
-    /// Sends the rest and ends.
     pub async fn finish(mut self) -> sqlx::Result<()> {
         self.rows.end();
         self.copy.send(self.rows.bytes()).await?;

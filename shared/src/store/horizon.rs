@@ -24,7 +24,6 @@ pub struct Horizon {
     pub clock: DateTime<Utc>,
     /// Transactions that began before this have ended, but for those that are named here.
     pub upper: DateTime<Utc>,
-    /// The key of the pipeline's checkpoint.
     pub checkpoint: Option<String>,
     /// Where the pipeline's last bound was.
     pub last: Option<DateTime<Utc>>,

@@ -15,7 +15,6 @@ use super::tasks;
 
 pub use glance::{Glance, glance};
 
-/// A row with its tasks.
 struct Row {
     edition: Edition,
     id: PipelineId,
@@ -114,10 +113,8 @@ macro_rules! select_pipelines {
     };
 }
 
-/// Which pipelines a list shows.
 #[derive(Debug, Default)]
 pub struct Filter {
-    /// Only those with this status.
     pub status: Option<Status>,
     /// Only those that are, or are not, enabled.
     pub enabled: Option<bool>,
@@ -136,7 +133,6 @@ fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
     }
 }
 
-/// Reads one pipeline.
 pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
     let (id, name) = split(pipeline);
     let row = select_pipelines!(
@@ -289,7 +285,6 @@ pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &
     Ok(rows.into_iter().map(Pipeline::from).find(|found| found.id == pipeline))
 }
 
-/// Reads up to `limit` pipelines by name.
 pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) -> sqlx::Result<Vec<Pipeline>> {
     let rows = select_pipelines!(
         "where ($1::text is null or status = $1)
@@ -307,7 +302,6 @@ pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) ->
     Ok(rows.into_iter().map(Pipeline::from).collect())
 }
 
-/// Inserts a pipeline and its tasks.
 pub async fn insert(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -368,7 +362,6 @@ pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// The names of all pipelines.
 pub async fn names(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select name from etl.etl_pipelines").fetch_all(connection).await
 }

@@ -90,7 +90,6 @@ pub async fn put_back(
     Ok(returned.rows_affected() == 1)
 }
 
-/// Wakes every worker.
 pub async fn announce(connection: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query!("select pg_notify($1, '')", JOBS_CHANNEL).execute(connection).await?;
     Ok(())
@@ -159,7 +158,6 @@ pub async fn prune(connection: &mut PgConnection, queue: &str, keep: Duration) -
     Ok(pruned.rows_affected())
 }
 
-/// How much there is to do.
 #[derive(Debug)]
 pub struct Depth {
     /// Jobs that are due and that no worker has taken.

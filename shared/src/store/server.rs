@@ -13,17 +13,13 @@ pub struct Server {
     pub version: String,
     /// As programs compare it: `150014`.
     pub version_number: i32,
-    /// The account that we are.
     pub account: String,
-    /// How many transactions may be prepared.
     pub max_prepared: i32,
-    /// How many transactions of this database are prepared.
     pub prepared: i64,
     /// Whether it only takes reads.
     pub is_standby: bool,
 }
 
-/// Reads what the server is.
 pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
     sqlx::query_as!(
         Server,
@@ -147,7 +143,6 @@ pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<
 pub struct SourceSchema {
     pub schema: String,
     pub exists: bool,
-    /// How many tables and views it has.
     pub tables: i64,
     /// Those that users' queries may not read.
     pub unreadable: Vec<String>,

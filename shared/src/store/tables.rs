@@ -43,7 +43,6 @@ impl MartTable {
     }
 }
 
-/// A column of a mart's table.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
     pub name: String,
@@ -81,11 +80,9 @@ impl TargetColumn {
     }
 }
 
-/// A unique index, or an exclusion constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct UniqueIndex {
     pub name: String,
-    /// The columns that it looks at.
     pub columns: Vec<String>,
     /// Whether it is checked at the end of a transaction.
     pub deferred: bool,
@@ -210,7 +207,6 @@ pub async fn can_rewrite_rows(
     Ok(read_mart(tx, table, key).await?.can_rewrite_rows(written))
 }
 
-/// Whether there is a table `analytics.<table>`.
 pub async fn exists(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
     Ok(!read_mart(connection, table, &[]).await?.columns.is_empty())
 }

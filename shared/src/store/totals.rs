@@ -16,11 +16,8 @@ pub struct Total {
     /// How they ended; `None` for the unfinished one.
     pub status: Option<RunStatus>,
     pub runs: i64,
-    /// Rows that their queries returned.
     pub rows_read: i64,
-    /// Rows that they inserted or changed.
     pub rows_written: i64,
-    /// Rows that they set aside.
     pub rows_rejected: i64,
     pub rows_removed: i64,
     pub batches: i64,

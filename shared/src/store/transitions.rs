@@ -8,7 +8,6 @@ use sqlx::PgConnection;
 use super::interval;
 use crate::domain::{PipelineId, RunId, Status};
 
-/// One status change.
 #[derive(Debug, Clone)]
 pub struct Transition {
     /// Its place in the log; ids appear in commit order.
@@ -16,13 +15,11 @@ pub struct Transition {
     pub pipeline_id: PipelineId,
     /// Its name at that time.
     pub pipeline: String,
-    /// The run it was about, if any.
     pub run_id: Option<RunId>,
     pub from_status: Status,
     pub to_status: Status,
     pub actor: String,
     pub reason: String,
-    /// The request it came from.
     pub correlation_id: Option<String>,
     pub at: DateTime<Utc>,
 }

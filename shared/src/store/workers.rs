@@ -13,7 +13,6 @@ pub struct Worker {
     pub jobs: i64,
 }
 
-/// Reads the live workers of a queue.
 pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Worker>> {
     sqlx::query_as!(
         Worker,
@@ -31,7 +30,6 @@ pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Ve
     .await
 }
 
-/// Counts the live workers of a queue.
 pub async fn count(connection: &mut PgConnection, queue: &str) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"

@@ -10,7 +10,6 @@ use sqlx::PgConnection;
 /// would use up the numbers of all indexes.
 pub const MOST_PASSED: i64 = 8_796_093_022_206 / 2;
 
-/// Takes the next number.
 pub async fn take(connection: &mut PgConnection) -> sqlx::Result<i64> {
     sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#).fetch_one(connection).await
 }

@@ -68,14 +68,7 @@ mod tests {
     }
 
     fn column(name: &str, type_name: &str) -> SourceColumn {
-        SourceColumn {
-            name: name.to_owned(),
-            type_oid: 0,
-            type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
-        }
+        SourceColumn { name: name.to_owned(), type_oid: 0, type_name: type_name.to_owned(), ..SourceColumn::default() }
     }
 
     #[test]

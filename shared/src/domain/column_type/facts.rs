@@ -10,7 +10,6 @@ use Key::{Clock, Day, LocalClock, Never, Target, Writers};
 /// Types that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Whole numbers.
     Whole,
     /// Texts without a length.
     Text,
@@ -20,7 +19,6 @@ pub enum Family {
     Folded,
     /// Strings of bits, which an explicit cast cuts.
     Bits,
-    /// JSON itself.
     Json,
     /// Values that become JSON objects and cannot be read back from them.
     Object,
@@ -61,7 +59,6 @@ pub enum Equal {
     Loose,
 }
 
-/// How a comparison hashes values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hash {
     /// By a function of a single value, the one of hash indexes.
@@ -71,7 +68,6 @@ pub enum Hash {
     TextOf,
 }
 
-/// How the least and the greatest value are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extremes {
     /// By `min` and `max` of the type.
@@ -81,7 +77,6 @@ pub enum Extremes {
     AsText,
 }
 
-/// How an index maps a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     Text,

@@ -11,23 +11,19 @@ use serde_json::value::RawValue;
 #[serde(transparent)]
 pub struct RowDocument(BTreeMap<String, Box<RawValue>>);
 
-/// A text that is no JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("the row is no JSON object: {0}")]
 pub struct NotADocument(#[from] serde_json::Error);
 
 impl RowDocument {
-    /// Reads a row from its JSON text.
     pub fn parse(text: &str) -> Result<Self, NotADocument> {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// The JSON text of the row.
     pub fn to_text(&self) -> Result<String, NotADocument> {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// The JSON text of a column.
     pub fn raw(&self, column: &str) -> Option<&str> {
         self.0.get(column).map(|value| value.get())
     }
@@ -38,14 +34,12 @@ impl RowDocument {
         serde_json::from_str(value.get()).map_err(|_| format!("column `{column}` is no text"))
     }
 
-    /// Sets a column to a text.
     pub fn set_text(&mut self, column: &str, text: &str) -> Result<(), String> {
         let value = serde_json::value::to_raw_value(text).map_err(|error| error.to_string())?;
         self.0.insert(column.to_owned(), value);
         Ok(())
     }
 
-    /// Gives a column another name.
     pub fn rename(&mut self, from: &str, to: &str) {
         if let Some(value) = self.0.remove(from) {
             self.0.insert(to.to_owned(), value);

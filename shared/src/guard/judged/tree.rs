@@ -22,7 +22,6 @@ fn fields(line: &'static str) -> HashMap<&'static str, Meaning> {
     line.split(' ').map(field).collect()
 }
 
-/// The meaning of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Function,
@@ -68,7 +67,6 @@ impl Meaning {
     }
 }
 
-/// The oids that a tree mentions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
     pub functions: BTreeSet<u32>,
@@ -100,7 +98,6 @@ impl Mentions {
         Ok(())
     }
 
-    /// Notes the value of a field.
     fn note(&mut self, meaning: Meaning, value: &str) -> Result<(), Refusal> {
         let list = match meaning {
             Meaning::Function => &mut self.functions,

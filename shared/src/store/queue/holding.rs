@@ -25,7 +25,6 @@ pub struct Report<'a> {
 pub struct Beat {
     /// Jobs that it holds and does not work on.
     pub forgotten: Vec<String>,
-    /// How many jobs were returned to the queue.
     pub released: i64,
     /// How long until the next waiting job is due, in seconds: less than 0 where it has been due.
     pub due_in: Option<f64>,
@@ -87,7 +86,6 @@ pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Resu
     Ok(())
 }
 
-/// A worker that holds jobs.
 #[derive(Debug)]
 pub struct Holder {
     pub name: String,
@@ -96,11 +94,9 @@ pub struct Holder {
     /// How long ago that was by the same clock, in seconds. Unknown for a worker that was registered and has not
     /// reported yet: the time of that is in whole seconds.
     pub age: f64,
-    /// Whether it has signed off.
     pub signed_off: bool,
 }
 
-/// The workers that hold jobs of a queue.
 pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Holder>> {
     sqlx::query_as!(
         Holder,
@@ -120,11 +116,9 @@ pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result
     .await
 }
 
-/// A job that a worker holds.
 #[derive(Debug)]
 pub struct HeldJob {
     pub id: String,
-    /// What is to be done.
     pub payload: Vec<u8>,
     /// The next batch of the range that it is for.
     pub next_batch: Option<i64>,
@@ -152,7 +146,6 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
 #[derive(Debug)]
 pub struct ReturnedJob {
     pub id: String,
-    /// What is to be done.
     pub payload: Vec<u8>,
     /// Whether the worker that held it got anything done.
     pub went_on: bool,

@@ -13,15 +13,11 @@ use crate::{
 #[derive(Debug)]
 pub struct OpenRun {
     pub id: RunId,
-    /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
     pub mode: Mode,
-    /// Whether it is queued, executing or resting.
     pub status: RunStatus,
-    /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
     pub checkpoint_from: Option<Checkpoint>,
-    /// What it was requested with.
     pub inputs: PipelineDraft,
     /// The index that it writes, or the table in which it gathers its rows, once it was begun.
     pub target_id: Option<String>,
@@ -36,7 +32,7 @@ pub struct OpenRun {
     /// Whether the run has more than one range.
     pub is_cut: bool,
     /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
-    pub walks_by: Option<Vec<WalkedColumn>>,
+    pub walks_by: Option<Json<Vec<WalkedColumn>>>,
     /// Whether one of them is not as it was when that was noted.
     pub is_retyped: bool,
     /// The row that says that the pipeline must read again because the clock went back.
@@ -53,7 +49,6 @@ pub struct WalkedColumn {
     pub type_name: String,
     /// The table or view whose column it is, zero where it is none.
     pub relation: u32,
-    /// The number of that column.
     pub number: i16,
 }
 
@@ -73,10 +68,11 @@ pub async fn open(
     range_no: i32,
     relations: Option<&[String]>,
 ) -> sqlx::Result<Option<OpenRun>> {
-    let run = sqlx::query!(
+    sqlx::query_as!(
+        OpenRun,
         r#"
-        select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
-               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
+        select r.id as "id: RunId", pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
+               checkpoint_from as "checkpoint_from: Checkpoint", inputs as "inputs: PipelineDraft", target_id,
                (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
                 where s.pipeline_id = r.pipeline_id) as checkpoint_of,
                g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
@@ -95,26 +91,7 @@ pub async fn open(
         relations,
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(run.map(|run| OpenRun {
-        id,
-        pipeline_id: run.pipeline_id,
-        mode: run.mode,
-        status: run.status,
-        started_at: run.started_at,
-        checkpoint_from: run.checkpoint_from.map(|json| json.0),
-        inputs: run.inputs.0,
-        target_id: run.target_id,
-        checkpoint_of: run.checkpoint_of,
-        next_batch: run.next_batch,
-        after: run.after,
-        is_walked: run.is_walked,
-        is_cut: run.is_cut,
-        walks_by: run.walks_by.map(|json| json.0),
-        is_retyped: run.is_retyped,
-        owed_step: run.owed_step,
-        catalog: run.catalog,
-    }))
+    .await
 }
 
 /// What is known of a run when its first batch begins.

@@ -43,9 +43,7 @@ mod tests {
             name: "v".to_owned(),
             type_oid: 0,
             type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
+            ..SourceColumn::default()
         };
         let stored = |from: &str, to: &str| as_stored("s.v", &column(from), &own(to));
         assert_eq!(stored("uuid", "uuid"), "s.v");

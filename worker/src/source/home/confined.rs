@@ -87,9 +87,7 @@ mod tests {
             name: name.to_owned(),
             type_oid,
             type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
+            ..SourceColumn::default()
         };
         let columns = [column("id", 23, "integer"), column("a", 16_400, "o'.t"), column("b", 16_400, "o'.t")];
         assert_eq!(
