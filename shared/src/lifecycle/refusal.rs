@@ -23,19 +23,9 @@ pub enum LifecycleError {
         "run {run} had another {} than pipeline `{pipeline}` has now: run the pipeline as it is now",
         .differs.join(" and another ")
     )]
-    ChangedSince {
-        run: RunId,
-        /// What is not the same any more.
-        differs: Vec<&'static str>,
-        pipeline: String,
-    },
+    ChangedSince { run: RunId, differs: Vec<&'static str>, pipeline: String },
     #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
-    TargetBusy {
-        target: String,
-        /// The pipeline whose run is unfinished.
-        writer: String,
-        status: RunStatus,
-    },
+    TargetBusy { target: String, writer: String, status: RunStatus },
     #[error(
         "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
          removed with its rows. Give one of them a target of its own, or make them one query"
@@ -56,7 +46,6 @@ pub enum LifecycleError {
     Database(#[from] sqlx::Error),
 }
 
-/// What would help instead.
 fn advice(refused: &IllegalTransition) -> &'static str {
     match (refused.command, refused.from.has_unfinished_run()) {
         (Command::Reset, true) => ": cancel its run first",

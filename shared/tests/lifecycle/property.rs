@@ -9,7 +9,7 @@ use vitrina_shared::{
     domain::{ErrorClass, Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
-        execution::{self, HeldJob},
+        execution::{self, Conclusion, HeldBatch},
     },
     store::queue,
 };
@@ -95,23 +95,28 @@ impl World {
     }
 
     /// Does what a worker does to the job that it holds, and drops it where its run has ended.
-    async fn work(&self, work: Work, job: &HeldJob) {
-        let mut tx = self.db.pool().begin().await.unwrap();
+    async fn work(&self, work: Work, job: &HeldBatch) {
         let done = match work {
             Work::Begin => self.begin(job).await,
             Work::Conclude => self.conclude(job, false).await,
             Work::Close => self.close(job).await,
             Work::Fail => self.fail(job).await,
-            Work::Retry => {
-                execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await.unwrap()
-            }
-            Work::GiveBack => execution::give_back(&mut tx, job, Duration::ZERO).await.unwrap(),
-            Work::Interrupt => execution::interrupted(&mut tx, job).await.unwrap(),
+            Work::Retry | Work::GiveBack | Work::Interrupt => self.put_back(work, job).await,
         };
-        tx.commit().await.unwrap();
-        if done == execution::Step::Dropped {
+        if done == Conclusion::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
+    }
+
+    async fn put_back(&self, work: Work, job: &HeldBatch) -> Conclusion {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let done = match work {
+            Work::Retry => execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await,
+            Work::GiveBack => execution::give_back(&mut tx, job, Duration::ZERO).await,
+            _ => execution::interrupted(&mut tx, job).await,
+        };
+        tx.commit().await.unwrap();
+        done.unwrap()
     }
 
     pub async fn some_run(&self) -> RunId {
