@@ -52,6 +52,15 @@ pub enum TargetPlace {
     External(&'static str, String),
 }
 
+impl TargetPlace {
+    async fn find(connection: &mut PgConnection, name: &TargetName, key: &[String]) -> sqlx::Result<Self> {
+        Ok(match name {
+            TargetName::Mart(table) => Self::Mart(table.clone(), tables::read_mart(connection, table, key).await?),
+            TargetName::External(scheme, name) => Self::External(scheme, name.clone()),
+        })
+    }
+}
+
 /// A reader's query that passed the guard.
 #[derive(Debug)]
 pub struct Reader {
@@ -179,12 +188,6 @@ async fn find_target(
     let unlisted = unlisted.collect();
     entries.retain(|entry| entry.target == last);
     let (Some(entry), Ok(name)) = (entries.pop(), last.parse()) else { return Ok((unlisted, None)) };
-    let place = match name {
-        TargetName::Mart(name) => {
-            let table = tables::read_mart(connection, &name, &entry.key).await?;
-            TargetPlace::Mart(name, table)
-        }
-        TargetName::External(scheme, name) => TargetPlace::External(scheme, name),
-    };
+    let place = TargetPlace::find(connection, &name, &entry.key).await?;
     Ok((unlisted, Some(FoundTarget { entry, place })))
 }

@@ -18,10 +18,7 @@ pub async fn problems(
     key: &[String],
     options: &Value,
 ) -> Result<Vec<Problem>, sqlx::Error> {
-    let place = match target {
-        TargetName::Mart(table) => TargetPlace::Mart(table.clone(), tables::read_mart(connection, table, key).await?),
-        TargetName::External(scheme, name) => TargetPlace::External(scheme, name.clone()),
-    };
+    let place = TargetPlace::find(connection, target, key).await?;
     Ok(own_problems(&target.to_string(), key, options, &place))
 }
 
