@@ -42,7 +42,6 @@ impl Job {
 
 const REPORT: &str = "report";
 
-/// A report to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportJob {
     job: String,

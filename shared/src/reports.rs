@@ -33,7 +33,6 @@ pub enum ReportError {
     Database(#[from] sqlx::Error),
 }
 
-/// The job of a report in the hands of a worker.
 pub type HeldReport = Held<ReportJob>;
 
 pub async fn request(

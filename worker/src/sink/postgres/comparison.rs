@@ -41,7 +41,6 @@ mod tests {
     fn a_key_is_compared_as_the_mart_has_it() {
         let column = |type_name: &str| SourceColumn {
             name: "v".to_owned(),
-            type_oid: 0,
             type_name: type_name.to_owned(),
             ..SourceColumn::default()
         };
