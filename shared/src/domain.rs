@@ -41,5 +41,4 @@ pub use status::{Command, Decision, IllegalTransition, Status};
 pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task::{Task, TaskKind};
 
-/// The schemas of Vitrina's own tables and functions.
 pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];

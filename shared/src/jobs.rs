@@ -17,7 +17,6 @@ use crate::{
     store::queue,
 };
 
-/// The queue's name in `apalis.jobs`.
 pub const BATCH_QUEUE: &str = "vitrina:batches";
 
 /// How often a job may come back from a worker that died: one that kills its worker would kill them all.
@@ -61,7 +60,6 @@ pub struct BatchJob {
     pub pipeline_id: PipelineId,
     pub run_id: RunId,
     pub range: i32,
-    /// The number of the batch within the range.
     pub batch: i64,
     /// The row after which the batch begins.
     pub after: Option<Position>,
@@ -72,7 +70,6 @@ pub struct BatchJob {
 pub struct Queued<J> {
     #[serde(flatten)]
     pub job: J,
-    /// How often it failed.
     #[serde(default)]
     pub attempt: u32,
     #[serde(default)]
@@ -104,7 +101,6 @@ impl<J> Deref for Queued<J> {
 /// A job in the hands of a worker.
 #[derive(Debug, Clone)]
 pub struct Held<J> {
-    /// Its id in the queue.
     pub id: String,
     pub worker: String,
     pub queued: Queued<J>,

@@ -30,7 +30,6 @@ pub fn recorder() -> Option<&'static PrometheusHandle> {
 /// The media type of [`render`].
 pub const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The metrics of this process, in Prometheus' text format.
 pub fn render() -> String {
     let recorded = recorder().map(PrometheusHandle::render).unwrap_or_default();
     let mut own = Exposition::default();

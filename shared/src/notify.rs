@@ -10,7 +10,6 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// The channel on which status changes are announced.
 pub const EVENTS_CHANNEL: &str = "vitrina_events";
 
 /// How long the connection may be silent before we ask whether it is still there.

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-/// The channel on which progress is announced.
 pub const PROGRESS_CHANNEL: &str = "vitrina_progress";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,11 +20,9 @@ pub struct Progress {
     pub rows_total: Option<i64>,
     /// Mean speed since the run began.
     pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
     pub eta_seconds: Option<f64>,
 }
 
-/// Mean speed and remaining time, if known.
 pub fn pace(rows_read: i64, rows_total: Option<i64>, seconds: Option<f64>) -> (Option<f64>, Option<f64>) {
     let speed = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| rows_read as f64 / seconds);
     let left = rows_total.map(|total| (total - rows_read).max(0) as f64);

@@ -72,7 +72,6 @@ fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryE
 /// Always off: notices and warnings of the server are users' texts (`raise warning`), and may quote rows.
 const NOTICES_OFF: &str = "sqlx::postgres::notice=off";
 
-/// The subscriber and its outputs.
 struct Log {
     layers: Layers,
     filter: EnvFilter,

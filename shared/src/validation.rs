@@ -46,7 +46,6 @@ pub struct FoundTarget {
 
 #[derive(Debug)]
 pub enum TargetPlace {
-    /// A table of `analytics` of that name.
     Mart(String, MartTable),
     /// What a sink of this scheme keeps under this name. Workers ask it what is there when a run begins.
     External(&'static str, String),
@@ -80,12 +79,10 @@ impl Reader {
         self.arriving.iter().map(|column| column.name.as_str()).collect()
     }
 
-    /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
         !self.query.placeholders().is_empty()
     }
 
-    /// The types of the columns that an incremental run walks by.
     pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
         let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);
         let column = |name: &String| self.columns.iter().find(|column| column.name == *name);

@@ -26,7 +26,6 @@ named_enum! {
     }
 }
 
-/// A caller with a known secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The token's name, for logs and the transition log.

@@ -40,7 +40,6 @@ pub struct WorkerConfig {
     /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
     pub max_row_bytes: u32,
     pub retention: Retention,
-    /// The Elasticsearch of marts that are indexes.
     pub elasticsearch: ElasticsearchConfig,
 }
 

@@ -12,7 +12,6 @@ pub enum Fault {
     ReadOnly,
     /// The server ended the statement, by a time-out or a cancellation.
     Interrupted,
-    /// A lock was not to be had in time.
     Locked,
     /// A text has characters that the server cannot store.
     Unstorable,

@@ -20,7 +20,6 @@ const IN_VAIN: u32 = 2;
 /// How long a new connection may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
 
-/// The pool. Cheap to clone, as pools are.
 #[derive(Clone)]
 pub struct LastingPool {
     make: Arc<dyn Fn() -> PgPool + Send + Sync>,
@@ -65,7 +64,6 @@ impl fmt::Debug for LastingPool {
     }
 }
 
-/// Whether the database answers over a connection of its own.
 pub async fn answers(options: &PgConnectOptions) -> bool {
     let asked = async {
         let mut connection = PgConnection::connect_with(options).await?;

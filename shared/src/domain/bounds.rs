@@ -13,7 +13,6 @@ pub const MAX_NAMES: usize = 200;
 pub const MAX_NAME_BYTES: usize = 63;
 pub const MAX_KEY_COLUMNS: usize = 16;
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
-/// Largest options, written as JSON.
 pub const MAX_OPTIONS_BYTES: usize = 64 * 1024;
 /// Deepest nesting of objects and lists in options, they themselves included.
 pub const MAX_OPTIONS_DEPTH: usize = 16;

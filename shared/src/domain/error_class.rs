@@ -13,7 +13,6 @@ named_enum! {
         Quota = "Quota",
         /// Will fail the same way every time.
         Fatal = "Fatal",
-        /// One row is bad.
         Row = "Row",
     }
 }

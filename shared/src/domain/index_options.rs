@@ -30,7 +30,6 @@ named_enum! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IndexOptions {
-    /// Primary shards of an index that is created.
     pub shards: u32,
     pub replicas: u32,
     /// How soon changes can be searched, as Elasticsearch writes durations; `-1` means never by itself.

@@ -3,7 +3,6 @@
 /// An enum with one text form for each of its values.
 pub trait NamedEnum: Copy + Sized + 'static {
     const NAME: &'static str;
-    /// Every value, in the order of declaration.
     const VALUES: &'static [Self];
 
     fn name(self) -> &'static str;

@@ -71,7 +71,6 @@ pub struct PipelineOptions {
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
-    /// How many rows of the target one run may remove.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_removed: Option<MaxRemoved>,
 }

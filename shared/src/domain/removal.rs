@@ -16,7 +16,6 @@ const WHOLE: u32 = 1_000_000;
 
 const EXPECTED: &str = "a whole number of rows, a share between 0 and 1, or a percentage such as \"20%\"";
 
-/// The option `max_removed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaxRemoved {
     Rows(u64),

@@ -32,7 +32,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// What becomes of rows that differ.
     Repair {
         /// They stay as they are.
         Nothing = "nothing",
@@ -52,7 +51,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// How a row differs.
     DifferenceKind {
         /// The target lacks it.
         Missing = "missing",
@@ -64,9 +62,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What became of a dead letter.
     ReplayOutcome {
-        /// Its row is written.
         Written = "written",
         /// The target has the row already, as the source has it now.
         Unchanged = "unchanged",
@@ -81,11 +77,8 @@ named_enum! {
 
 named_enum! {
     ReportStatus {
-        /// Waits for a worker.
         Queued = "QUEUED",
-        /// A worker is at it.
         Running = "RUNNING",
-        /// The result is there.
         Done = "DONE",
         /// Gave up; the error says why.
         Failed = "FAILED",
@@ -131,7 +124,6 @@ pub const MAX_REPLAYED: usize = 1000;
 
 pub const MAX_PREVIEW_ROWS: u32 = 100;
 
-/// A row of `etl.etl_reports`.
 #[derive(Debug)]
 pub struct Report {
     pub id: ReportId,
@@ -165,7 +157,6 @@ pub struct Preview {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PreviewColumn {
     pub name: String,
-    /// Its type as SQL writes it.
     #[serde(rename = "type")]
     pub type_name: String,
 }
@@ -197,7 +188,6 @@ pub struct Reconciliation {
     /// Why rows may differ without having drifted: the query is not deterministic.
     #[serde(default)]
     pub note: Option<String>,
-    /// What was repaired, where that was wanted.
     pub repaired: Option<Repaired>,
     pub took_ms: u64,
 }

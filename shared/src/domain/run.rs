@@ -8,17 +8,13 @@ use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, 
 
 named_enum! {
     RunStatus {
-        /// Waits for a worker.
         Queued = "QUEUED",
-        /// Batches are being executed.
         Running = "RUNNING",
         /// Rests at its checkpoint.
         Paused = "PAUSED",
-        /// Everything is written.
         Success = "SUCCESS",
         /// Gave up; the error says why.
         Failed = "FAILED",
-        /// Ended by someone.
         Cancelled = "CANCELLED",
     }
 }
@@ -55,13 +51,11 @@ named_enum! {
         Recovery = "RECOVERY",
         /// A time that has come.
         Schedule = "SCHEDULE",
-        /// A change of the source.
         Change = "CHANGE",
         /// The end of another pipeline's run.
         Chain = "CHAIN",
         /// A range of keys that is to be read again.
         Backfill = "BACKFILL",
-        /// A call of an SQL function.
         Sql = "SQL",
     }
 }
@@ -91,7 +85,6 @@ pub struct Run {
     pub rows_written: i64,
     /// Rows that went to the dead letters.
     pub rows_rejected: i64,
-    /// Rows that were removed from the target.
     pub rows_removed: i64,
     /// Estimate of the rows to read.
     pub rows_total: Option<i64>,

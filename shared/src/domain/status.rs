@@ -22,7 +22,6 @@ named_enum! {
         Idle = "IDLE",
         /// A run is queued and no worker has begun it.
         RunRequested = "RUN_REQUESTED",
-        /// A worker is executing batches.
         Running = "RUNNING",
         /// A pause takes effect after the current batch.
         PauseRequested = "PAUSE_REQUESTED",
@@ -81,7 +80,6 @@ impl Command {
     }
 }
 
-/// A command that makes no sense in the pipeline's present status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {} a pipeline that is {from}", command.verb())]
 pub struct IllegalTransition {

@@ -10,7 +10,6 @@ use super::{IndexOptions, PipelineDraft, Problem, SourceColumn, index_fit};
 /// A target as it is written in configuration: `analytics.<table>` or, outside of the database, `<scheme>:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TargetName {
-    /// A table of the schema `analytics`.
     Mart(String),
     /// What a sink of this scheme keeps under this name.
     External(&'static str, String),

@@ -60,10 +60,8 @@ impl Configured {
     }
 }
 
-/// A transform that a plan may name.
 #[derive(Debug, Clone, Copy)]
 pub struct TransformKind {
-    /// What a plan calls it.
     pub name: &'static str,
     pub description: &'static str,
     pub schema: fn() -> Value,

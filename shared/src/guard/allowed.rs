@@ -68,9 +68,7 @@ pub(super) enum Use {
     Call,
     /// The server sorts, groups or compares rows by it, and chose it for their type.
     Order,
-    /// It is a part of an aggregate.
     Part,
-    /// It is the method of a table sample.
     Sampling,
 }
 
@@ -97,7 +95,6 @@ pub(super) struct FunctionFacts {
     pub native: bool,
     /// Whether it takes or returns what only the server can have.
     pub internal: bool,
-    /// Whether it is an aggregate or a window function.
     pub aggregate: bool,
     /// Whether only the server, superusers and the database's owner can drop it: its own owner, that of its schema and that of
     /// the extension which brought it.

@@ -125,7 +125,6 @@ fn milliseconds(duration: Duration) -> u128 {
     duration.as_millis().clamp(1, i32::MAX.unsigned_abs().into())
 }
 
-/// How the server reads a query.
 #[derive(Debug, sqlx::FromRow)]
 struct Reading {
     tree: String,
@@ -159,7 +158,6 @@ impl Reading {
     }
 }
 
-/// A column in the catalog.
 #[derive(Debug, sqlx::FromRow)]
 struct Facts {
     /// Whether it may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a

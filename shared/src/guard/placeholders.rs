@@ -12,7 +12,6 @@ named_enum! {
         AfterId = "after_id",
         /// The highest key that this run may read.
         Upper = "upper",
-        /// How many rows a page has.
         Limit = "limit",
     }
 }

@@ -23,7 +23,6 @@ named_enum! {
     }
 }
 
-/// The process that shows a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownBy {
     /// Every process, about itself.

@@ -16,7 +16,6 @@ pub const HISTOGRAM_PIPELINES: usize = 100;
 
 static NAMES: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 
-/// The pipelines with histograms of their own.
 static PLACES: RwLock<Places> = RwLock::new(Places { most: HISTOGRAM_PIPELINES, taken: BTreeSet::new() });
 
 struct Places {

@@ -8,7 +8,6 @@ const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// A tuple without a number of fields is the end.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 
-/// Rows on their way to the server.
 #[derive(Debug)]
 pub struct CopyRows(Vec<u8>);
 

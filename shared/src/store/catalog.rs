@@ -2,7 +2,6 @@
 
 use sqlx::PgConnection;
 
-/// The catalog's entries for some relations, at one moment.
 #[derive(Debug)]
 pub struct Catalog {
     pub relations: Vec<String>,

@@ -24,7 +24,6 @@ pub struct Entry<'a> {
     pub settled: bool,
 }
 
-/// What is the same and what is not.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Totals {
@@ -42,13 +41,11 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Rows that are not the same.
     pub fn differing(&self) -> i64 {
         self.missing + self.extra + self.different
     }
 }
 
-/// A row that differs.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct Differing {
     pub id: String,
@@ -74,7 +71,6 @@ pub async fn prepare(tx: &mut PgConnection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Forgets what was put down of the source.
 pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::raw_sql("truncate pg_temp.vitrina_source").execute(tx).await?;
     Ok(())
@@ -123,7 +119,6 @@ fn without_zeros(id: &str) -> std::borrow::Cow<'_, str> {
     if id.contains('\0') { id.replace('\0', "\u{fffd}").into() } else { id.into() }
 }
 
-/// Whether some id is there twice on the source's side.
 pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
     // The tables are the session's own, so no macro can see them.
     sqlx::query_scalar("select exists (select from pg_temp.vitrina_source group by id having count(*) > 1)")

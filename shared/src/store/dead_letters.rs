@@ -119,7 +119,6 @@ pub async fn list(
     .await
 }
 
-/// A letter that is about to be replayed.
 #[derive(Debug)]
 pub struct Letter {
     pub id: i64,

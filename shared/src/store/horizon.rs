@@ -93,7 +93,6 @@ pub struct Due {
     pub noted: String,
 }
 
-/// The smallest key that a pipeline owes.
 pub async fn owed_from(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<DateTime<Utc>>> {
     sqlx::query_scalar!("select min(from_key) from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
         .fetch_one(connection)
@@ -169,7 +168,6 @@ pub async fn forget_due(connection: &mut PgConnection, pipeline: PipelineId, due
     Ok(())
 }
 
-/// Forgets everything that a pipeline owes.
 pub async fn forget(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
         .execute(connection)

@@ -92,7 +92,6 @@ macro_rules! select_pipelines {
 #[derive(Debug, Default)]
 pub struct Filter {
     pub status: Option<Status>,
-    /// Only those that are, or are not, enabled.
     pub enabled: Option<bool>,
     /// Only those after this name.
     pub after: Option<String>,

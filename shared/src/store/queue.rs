@@ -162,7 +162,6 @@ pub async fn prune(connection: &mut PgConnection, queue: &str, keep: Duration) -
 pub struct Depth {
     /// Jobs that are due and that no worker has taken.
     pub pending: i64,
-    /// Jobs that are due later.
     pub delayed: i64,
     /// Jobs of unfinished runs that a worker holds.
     pub running: i64,

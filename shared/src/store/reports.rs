@@ -164,7 +164,6 @@ pub struct Stranded {
     pub correlation_id: String,
 }
 
-/// Locks the reports whose job was lost.
 pub(crate) async fn lock_stranded(tx: &mut PgConnection) -> sqlx::Result<Vec<Stranded>> {
     sqlx::query_as!(
         Stranded,

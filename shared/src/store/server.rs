@@ -6,7 +6,6 @@ use std::fmt;
 
 use sqlx::PgConnection;
 
-/// The server, and the rights of this account.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// As people write it: `15.14`.
@@ -39,7 +38,6 @@ pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
 /// Rights that an account has and a service does not need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
-    /// It may do anything.
     Superuser,
     /// Vitrina's schema or tables are its own, or those of a role that it is a member of.
     Owner,
@@ -144,7 +142,6 @@ pub struct SourceSchema {
     pub schema: String,
     pub exists: bool,
     pub tables: i64,
-    /// Those that users' queries may not read.
     pub unreadable: Vec<String>,
 }
 

@@ -6,7 +6,6 @@ use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 use super::value_types;
 use crate::domain::{ColumnType, Identity};
 
-/// A table of `analytics`, as it was found.
 #[derive(Debug, Deserialize)]
 pub struct MartTable {
     /// Its columns; none if there is no such table.
@@ -59,7 +58,6 @@ pub struct TargetColumn {
     pub required: bool,
     /// Whether it cannot be written: it is computed, or numbered by the table.
     pub generated: bool,
-    /// Whether it is computed from the other columns.
     pub computed: bool,
 }
 
@@ -84,7 +82,6 @@ impl TargetColumn {
 pub struct UniqueIndex {
     pub name: String,
     pub columns: Vec<String>,
-    /// Whether it is checked at the end of a transaction.
     pub deferred: bool,
 }
 

@@ -26,13 +26,11 @@ pub struct Total {
     pub seconds: f64,
     /// Those that ended, by duration.
     pub durations: Vec<i64>,
-    /// When the last one ended.
     pub last_finished_at: Option<DateTime<Utc>>,
     /// When that one was requested.
     pub last_requested_at: Option<DateTime<Utc>>,
     /// When it began; of the unfinished one too.
     pub last_started_at: Option<DateTime<Utc>>,
-    /// The bound that it read up to.
     pub last_upper: Option<String>,
     /// Seconds between the ends of the last ones.
     pub gaps: Vec<f64>,

@@ -9,7 +9,6 @@ pub struct Worker {
     pub name: String,
     pub started_at: Option<DateTime<Utc>>,
     pub last_heartbeat: DateTime<Utc>,
-    /// Batches it has in hand.
     pub jobs: i64,
 }
 

@@ -36,7 +36,6 @@ impl RotatingFile {
         Ok(Self { path: path.to_owned(), max_bytes, keep, open })
     }
 
-    /// Waits until everything is on the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.current().file.sync_all()
     }
@@ -114,7 +113,6 @@ impl Write for &RotatingFile {
 mod tests {
     use super::*;
 
-    /// A directory that is removed when the test ends.
     struct LogDirectory(PathBuf);
 
     impl LogDirectory {

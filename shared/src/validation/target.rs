@@ -105,7 +105,6 @@ pub(super) fn key_problems(key: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// Where the query's columns do not fit the target's.
 pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
@@ -207,7 +206,6 @@ fn unfilled(target: &str, source: &[SourceColumn], columns: &[TargetColumn]) -> 
         .collect()
 }
 
-/// Columns whose type the server would not assign.
 async fn misfits(
     connection: &mut PgConnection,
     target: &str,

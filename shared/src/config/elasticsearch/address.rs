@@ -35,7 +35,6 @@ impl ElasticsearchUrl {
         self.bases.iter().map(|base| Self { bases: vec![base.clone()], credentials: self.credentials.clone() })
     }
 
-    /// Whether all nodes are on this machine.
     pub fn is_loopback(&self) -> bool {
         self.bases.iter().all(|base| {
             let host = base.split_once("://").map_or("", |(_, rest)| rest).split('/').next().unwrap_or_default();

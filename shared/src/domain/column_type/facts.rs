@@ -7,11 +7,9 @@ use Field::{Boolean, Date, Double, Float, Integer, Keyword, Long, Opaque, Short,
 use Hash::{By, Itself, TextOf};
 use Key::{Clock, Day, LocalClock, Never, Target, Writers};
 
-/// Types that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     Whole,
-    /// Texts without a length.
     Text,
     /// Texts with a length, which an explicit cast cuts.
     Sized,
@@ -70,7 +68,6 @@ pub enum Hash {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extremes {
-    /// By `min` and `max` of the type.
     Own,
     /// The server orders the type and has no `min` for it, but one for its arrays, at half the price of texts.
     AsArray,
@@ -109,7 +106,6 @@ pub struct Facts {
 /// What holds of every type that is not listed: enums, ranges, types of users.
 const UNKNOWN: Facts = of("", Other, Never, Loose, TextOf, AsText, Keyword);
 
-/// Types of the server.
 #[rustfmt::skip]
 pub(super) const OWN: &[Facts] = &[
     of("timestamp with time zone",    Other,    Clock,      Same,   Itself,                   Own,     Timestamp),

@@ -12,7 +12,6 @@ use crate::store::interval;
 pub struct Report<'a> {
     pub worker: &'a str,
     pub queue: &'a str,
-    /// The jobs that it works on.
     pub working: &'a [String],
     /// Jobs that it holds and does not work on, to be returned to the queue.
     pub release: &'a [String],
@@ -142,7 +141,6 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
     .await
 }
 
-/// A job about to be returned to the queue.
 #[derive(Debug)]
 pub struct ReturnedJob {
     pub id: String,

@@ -4,14 +4,11 @@ use sqlx::PgConnection;
 
 use crate::domain::{ErrorClass, Position, RunId};
 
-/// What the next page of a range is read with.
 #[derive(Debug)]
 pub struct NextPage {
     /// The last row that was written.
     pub after: Option<Position>,
-    /// The bound that it is read up to.
     pub upper: Option<String>,
-    /// Rows that the run has put aside so far.
     pub rows_rejected: i64,
     /// What its documents' versions are made of; the next number is for the page after it. See `store::write_numbers`.
     pub write_number: Option<i64>,
@@ -63,12 +60,10 @@ pub struct BatchOutcome {
     pub rows_read: i64,
     pub rows_written: i64,
     pub last: Option<Position>,
-    /// Whether the range goes on with another batch.
     pub goes_on: bool,
     pub run_rows_read: i64,
     pub run_rows_written: i64,
     pub run_rows_total: Option<i64>,
-    /// Time since the run began.
     pub run_seconds: f64,
 }
 

@@ -25,11 +25,8 @@ pub struct OpenRun {
     pub checkpoint_of: Option<String>,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,
-    /// The row after which that begins.
     pub after: Option<Position>,
-    /// Whether that range was walked to its end.
     pub is_walked: bool,
-    /// Whether the run has more than one range.
     pub is_cut: bool,
     /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
     pub walks_by: Option<Json<Vec<WalkedColumn>>>,
@@ -97,7 +94,6 @@ pub async fn open(
 /// What is known of a run when its first batch begins.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// The bound that it reads up to.
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
@@ -105,7 +101,6 @@ pub struct Start {
     pub ranges: Option<i32>,
     /// The time behind the bound, where keys come from the clock.
     pub horizon: Option<DateTime<Utc>>,
-    /// The server whose clock that is.
     pub server: Option<String>,
     /// What was owed and is read now, and what is owed from now on.
     pub debts: Debts,
@@ -156,7 +151,6 @@ pub(crate) async fn note_walk(
     Ok(())
 }
 
-/// Notes the estimate of the rows that a run will read.
 pub async fn set_total(connection: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_runs set rows_total = $2 where id = $1", id as RunId, rows)
         .execute(connection)

@@ -62,7 +62,6 @@ pub(crate) async fn remember_key(
     Ok(())
 }
 
-/// Where a page of runs ended.
 #[derive(Debug, Clone, Copy)]
 pub struct PageEnd {
     pub requested_at: DateTime<Utc>,
