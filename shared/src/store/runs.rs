@@ -5,7 +5,6 @@ mod batch;
 mod begin;
 mod delivery;
 mod find;
-mod keys;
 mod ranges;
 mod retention;
 
@@ -14,8 +13,8 @@ pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, ad
 pub(crate) use begin::note_walk;
 pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
 pub use delivery::{is_delivered_to, part_from_emptied, part_from_mart};
+pub(crate) use find::remember_key;
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
-pub(crate) use keys::remember_key;
 pub use ranges::{Range, cut_at, is_walked, next_batch, open_ranges, upper};
 pub(crate) use ranges::{cut, keep, leave, set_job, stranded, withdraw_jobs};
 pub use retention::prune;

@@ -2,9 +2,9 @@
 
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
-use vitrina_shared::testing::TestDatabase;
+use vitrina_shared::{domain::ELASTICSEARCH, testing::TestDatabase};
 
-use crate::{run, text};
+use crate::{failure, run, text};
 
 /// A pipeline, by its id.
 async fn pipeline(db: &TestDatabase) -> Uuid {
@@ -63,7 +63,7 @@ async fn the_sink_of_a_run_is_that_of_its_last_target() {
     let mut app = db.pool().acquire().await.unwrap();
     for (inputs, sink) in [
         (r#"{"target_table": "analytics.a"}"#, "postgres"),
-        (r#"{"target_table": "es:a"}"#, "elasticsearch"),
+        (&format!(r#"{{"target_table": "{ELASTICSEARCH}:a"}}"#), "elasticsearch"),
         (
             r#"{"target_table": "es:a", "tasks": [{"target_table": "es:b"}, {"target_table": "analytics.a"}]}"#,
             "postgres",
@@ -98,6 +98,18 @@ async fn an_entry_of_the_log_has_its_place_by_the_commit_and_is_announced() {
     let expected =
         "select json_build_object('id', id, 'pipeline_id', pipeline_id) from etl.etl_transitions order by id limit 1";
     assert_eq!(announced.payload(), text(&mut app, expected).await);
+}
+
+#[tokio::test]
+async fn the_services_remove_only_what_is_older_than_a_day_from_the_log() {
+    let db = TestDatabase::create().await;
+    sqlx::query(ENTRY).bind("deleted since").execute(db.pool()).await.unwrap();
+    let mut app = db.pool().acquire().await.unwrap();
+    let (code, message) = failure(&mut app, "select etl.prune_log('0', 10)").await;
+    assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"));
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "0");
+    run(db.admin(), "update etl.etl_transitions set at = at - interval '25 hours'").await;
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "1");
 }
 
 #[tokio::test]

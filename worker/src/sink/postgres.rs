@@ -1,15 +1,15 @@
 //! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
 //!
-//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion`
+//! `mart` is the table and the SQL that writes it; `stage` and `merge` write rows that passed through the worker; `completion`
 //! makes the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
 mod compare;
 mod comparison;
 mod completion;
-mod copy;
 mod mart;
 mod merge;
 mod replay;
+mod stage;
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use vitrina_shared::{
         runs::{self, OpenRun},
         swaps, tables,
     },
-    validation::{FoundTarget, Place},
+    validation::{FoundTarget, TargetPlace},
 };
 
 use super::{
@@ -64,8 +64,8 @@ impl SinkKind for Marts {
 
     fn relation(&self, target: &FoundTarget) -> Option<String> {
         match &target.place {
-            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
-            Place::External(..) => None,
+            TargetPlace::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
+            TargetPlace::External(..) => None,
         }
     }
 
@@ -199,7 +199,7 @@ impl Sink for PostgresSink {
 #[async_trait]
 impl InsideSink for PostgresSink {
     async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError> {
-        copy::put_down(tx, rows).await
+        stage::put_down(tx, rows).await
     }
 
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
@@ -224,10 +224,10 @@ impl InsideSink for PostgresSink {
 /// Reads the columns of a mart anew, their types with schemas: users' queries run where no schema but the server's own is
 /// visible. Other targets stay as they were found.
 pub async fn qualify(connection: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
-    let Place::Mart(name, table) = &mut target.place else { return Ok(()) };
+    let TargetPlace::Mart(name, table) = &mut target.place else { return Ok(()) };
     let mut tx = connection.begin().await?;
     sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
-    table.columns = tables::look(&mut tx, name, &target.entry.key).await?.columns;
+    table.columns = tables::read_mart(&mut tx, name, &target.entry.key).await?.columns;
     tx.rollback().await?;
     Ok(())
 }
