@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use proptest::{prelude::*, test_runner::TestRunner};
+use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
     configuration,
@@ -101,22 +102,26 @@ impl World {
             Work::Conclude => self.conclude(job, false).await,
             Work::Close => self.close(job).await,
             Work::Fail => self.fail(job).await,
-            Work::Retry | Work::GiveBack | Work::Interrupt => self.put_back(work, job).await,
+            Work::Retry => {
+                let (delay, class) = (Duration::ZERO, ErrorClass::Transient);
+                self.put_back(async |tx| execution::retry(tx, job, delay, class, "again").await).await
+            }
+            Work::GiveBack => self.put_back(async |tx| execution::give_back(tx, job, Duration::ZERO).await).await,
+            Work::Interrupt => self.put_back(async |tx| execution::interrupted(tx, job).await).await,
         };
         if done == Conclusion::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
     }
 
-    async fn put_back(&self, work: Work, job: &HeldBatch) -> Conclusion {
+    async fn put_back(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<Conclusion, LifecycleError>,
+    ) -> Conclusion {
         let mut tx = self.db.pool().begin().await.unwrap();
-        let done = match work {
-            Work::Retry => execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await,
-            Work::GiveBack => execution::give_back(&mut tx, job, Duration::ZERO).await,
-            _ => execution::interrupted(&mut tx, job).await,
-        };
+        let done = work(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
-        done.unwrap()
+        done
     }
 
     pub async fn some_run(&self) -> RunId {
