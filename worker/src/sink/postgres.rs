@@ -1,12 +1,11 @@
 //! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
 //!
-//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion`
+//! `mart` is the table and the SQL that writes it; `merge` writes rows that passed through the worker; `completion`
 //! makes the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
 mod compare;
 mod comparison;
 mod completion;
-mod copy;
 mod mart;
 mod merge;
 mod replay;
@@ -176,7 +175,7 @@ impl Sink for PostgresSink {
 #[async_trait]
 impl InsideSink for PostgresSink {
     async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError> {
-        copy::put_down(tx, rows).await
+        merge::put_down(tx, rows).await
     }
 
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
