@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use unicode_width::UnicodeWidthStr;
+use vitrina_shared::progress::Progress;
 
 use crate::{
-    client::{Progress, Run},
+    client::Run,
     output::{self, QuietKeys, duration, printable, thousands},
 };
 

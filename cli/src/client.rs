@@ -18,7 +18,7 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
 
 use crate::nearest;
 use request::{Request, segment};

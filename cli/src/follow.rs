@@ -51,7 +51,7 @@ impl<'a> Follow<'a> {
     async fn handle(&mut self, event: Option<Event>) -> Result<(), ClientError> {
         match event {
             Some(Event::Progress(progress, _)) => {
-                if let Some(index) = self.index(&progress.run_id) {
+                if let Some(index) = self.index(&progress.run_id.to_string()) {
                     self.bars.show_progress(index, &progress);
                 }
             }

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use reqwest::{Method, header};
 use serde_json::Value;
+use vitrina_shared::progress::Progress;
 
 use self::lines::{Lines, Message};
 use super::{
-    Client, ClientError, Progress, Transition,
+    Client, ClientError, Transition,
     request::{Request, segment},
 };
 

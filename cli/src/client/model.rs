@@ -128,15 +128,3 @@ pub struct Transition {
     pub reason: String,
     pub at: DateTime<Utc>,
 }
-
-#[derive(Debug, Clone, Deserialize)]
-pub struct Progress {
-    pub pipeline: String,
-    pub run_id: String,
-    pub rows_read: i64,
-    pub rows_total: Option<i64>,
-    /// Mean speed since the run began.
-    pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
-    pub eta_seconds: Option<f64>,
-}

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use vitrina_shared::process::Failure;
+use vitrina_shared::{process::Failure, progress::Progress};
 
 use crate::{
-    client::{Connection, Event, Progress, Transition},
+    client::{Connection, Event, Transition},
     output::{self, DIM, Format, WARN, duration, paint, printable, status, thousands, time},
 };
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use proptest::{prelude::*, test_runner::TestRunner};
+use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
     configuration,
     domain::{ErrorClass, Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
-        execution::{self, HeldBatch},
+        execution::{self, Conclusion, HeldBatch},
     },
     store::queue,
 };
@@ -17,7 +18,7 @@ use vitrina_shared::{
 use crate::{World, draft, within};
 
 #[derive(Debug, Clone, Copy)]
-enum Conclusion {
+enum Step {
     Run,
     Pause,
     Cancel,
@@ -44,50 +45,50 @@ enum Work {
     Interrupt,
 }
 
-const STEPS: &[Conclusion] = &[
-    Conclusion::Run,
-    Conclusion::Run,
-    Conclusion::Pause,
-    Conclusion::Cancel,
-    Conclusion::Reset,
-    Conclusion::Again,
-    Conclusion::BatchSize,
-    Conclusion::Mode,
-    Conclusion::Enabled(true),
-    Conclusion::Enabled(false),
-    Conclusion::Work(Work::Begin),
-    Conclusion::Work(Work::Begin),
-    Conclusion::Work(Work::Conclude),
-    Conclusion::Work(Work::Close),
-    Conclusion::Work(Work::Fail),
-    Conclusion::Work(Work::Retry),
-    Conclusion::Work(Work::GiveBack),
-    Conclusion::Work(Work::Interrupt),
-    Conclusion::LoseJob,
+const STEPS: &[Step] = &[
+    Step::Run,
+    Step::Run,
+    Step::Pause,
+    Step::Cancel,
+    Step::Reset,
+    Step::Again,
+    Step::BatchSize,
+    Step::Mode,
+    Step::Enabled(true),
+    Step::Enabled(false),
+    Step::Work(Work::Begin),
+    Step::Work(Work::Begin),
+    Step::Work(Work::Conclude),
+    Step::Work(Work::Close),
+    Step::Work(Work::Fail),
+    Step::Work(Work::Retry),
+    Step::Work(Work::GiveBack),
+    Step::Work(Work::Interrupt),
+    Step::LoseJob,
 ];
 
 impl World {
     /// Takes a step; a refusal is fine, an error of the database is not.
-    async fn take(&self, step: Conclusion) {
+    async fn take(&self, step: Step) {
         let refused = |error: LifecycleError| assert!(!matches!(error, LifecycleError::Database(_)), "{error}");
         let unchanged = |error: configuration::ConfigurationError| {
             assert!(!matches!(error, configuration::ConfigurationError::Database(_)), "{error}");
         };
         match step {
-            Conclusion::Run => drop(self.run().await.map_err(refused)),
-            Conclusion::Pause => drop(self.pause().await.map_err(refused)),
-            Conclusion::Cancel => drop(self.cancel().await.map_err(refused)),
-            Conclusion::Reset => drop(self.reset().await.map_err(refused)),
-            Conclusion::Again => drop(self.again(self.some_run().await).await.map_err(refused)),
-            Conclusion::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
-            Conclusion::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
-            Conclusion::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
-            Conclusion::Work(work) => {
+            Step::Run => drop(self.run().await.map_err(refused)),
+            Step::Pause => drop(self.pause().await.map_err(refused)),
+            Step::Cancel => drop(self.cancel().await.map_err(refused)),
+            Step::Reset => drop(self.reset().await.map_err(refused)),
+            Step::Again => drop(self.again(self.some_run().await).await.map_err(refused)),
+            Step::BatchSize => drop(self.change(|draft| draft.batch_size += 1).await.map_err(unchanged)),
+            Step::Mode => drop(self.change(|draft| draft.mode = Mode::Full).await.map_err(unchanged)),
+            Step::Enabled(enabled) => drop(self.change(|draft| draft.enabled = enabled).await.map_err(unchanged)),
+            Step::Work(work) => {
                 if let Some(job) = self.hold_job().await {
                     self.work(work, &job).await;
                 }
             }
-            Conclusion::LoseJob => {
+            Step::LoseJob => {
                 sqlx::query("delete from apalis.jobs").execute(self.db.pool()).await.unwrap();
                 lifecycle::recover(self.db.pool()).await.map_err(refused).unwrap();
             }
@@ -96,22 +97,31 @@ impl World {
 
     /// Does what a worker does to the job that it holds, and drops it where its run has ended.
     async fn work(&self, work: Work, job: &HeldBatch) {
-        let mut tx = self.db.pool().begin().await.unwrap();
         let done = match work {
             Work::Begin => self.begin(job).await,
             Work::Conclude => self.conclude(job, false).await,
             Work::Close => self.close(job).await,
             Work::Fail => self.fail(job).await,
             Work::Retry => {
-                execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await.unwrap()
+                let (delay, class) = (Duration::ZERO, ErrorClass::Transient);
+                self.put_back(async |tx| execution::retry(tx, job, delay, class, "again").await).await
             }
-            Work::GiveBack => execution::give_back(&mut tx, job, Duration::ZERO).await.unwrap(),
-            Work::Interrupt => execution::interrupted(&mut tx, job).await.unwrap(),
+            Work::GiveBack => self.put_back(async |tx| execution::give_back(tx, job, Duration::ZERO).await).await,
+            Work::Interrupt => self.put_back(async |tx| execution::interrupted(tx, job).await).await,
         };
-        tx.commit().await.unwrap();
-        if done == execution::Conclusion::Dropped {
+        if done == Conclusion::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
+    }
+
+    async fn put_back(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<Conclusion, LifecycleError>,
+    ) -> Conclusion {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let done = work(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+        done
     }
 
     pub async fn some_run(&self) -> RunId {

@@ -13,7 +13,6 @@ use crate::{
     step::{ProcessedRow, Sequence, StepContext},
 };
 
-/// How the rows of a page are treated.
 #[derive(Debug, Clone)]
 pub struct RowRules {
     pub steps: Sequence,
@@ -84,7 +83,6 @@ async fn process_block(
 }
 
 impl PageTally {
-    /// What the source said of the page.
     pub fn take_end(&mut self) -> Result<PageEnd, BatchError> {
         self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
     }

@@ -31,7 +31,6 @@ use crate::{
     source::{PageEnd, PageQuery},
 };
 
-/// What a batch did.
 #[derive(Debug)]
 pub struct ExecutedBatch {
     pub outcome: BatchOutcome,
@@ -77,7 +76,6 @@ fn taken_over() -> BatchError {
     BatchError::TakenOver("the batch was committed by another worker".to_owned())
 }
 
-/// A batch on its way.
 struct Batch<'a> {
     stream: &'a Stream,
     call: &'a BatchCall<'a>,
