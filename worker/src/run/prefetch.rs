@@ -13,8 +13,8 @@ use tracing::Instrument;
 
 use super::steps::{PageTally, RowRules, process_page};
 use crate::{
-    elasticsearch::id_of_row,
     error::BatchError,
+    row_id::id_of_row,
     sink::{
         ExternalSink, Row,
         external::{PageStart, PageWritten, Record},
