@@ -147,7 +147,7 @@ async fn by_clock(
 async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
     let asked = Instant::now();
     let horizon = horizon::read(connection, run, horizon::PATIENCE).await?;
-    if !clock::note(connection, clock, asked, horizon.clock).await? {
+    if !clock.note(connection, asked, horizon.clock).await? {
         return Ok(horizon);
     }
     Ok(horizon::read(connection, run, horizon::PATIENCE).await?)
