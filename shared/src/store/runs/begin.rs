@@ -23,6 +23,10 @@ pub struct OpenRun {
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+    /// Whether the mart has another table or file than when the run began; before, than when its checkpoint's run did.
+    pub is_other_file: bool,
+    /// Whether a run found the mart without rows since, see [`super::part_from_mart`].
+    pub is_parted: bool,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,
     pub after: Option<Position>,
@@ -68,10 +72,12 @@ pub async fn open(
     sqlx::query_as!(
         OpenRun,
         r#"
-        select r.id as "id: RunId", pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
-               checkpoint_from as "checkpoint_from: Checkpoint", inputs as "inputs: PipelineDraft", target_id,
-               (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
-                where s.pipeline_id = r.pipeline_id) as checkpoint_of,
+        select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", r.mode as "mode: Mode",
+               r.status as "status: RunStatus", r.started_at, r.checkpoint_from as "checkpoint_from: Checkpoint",
+               r.inputs as "inputs: PipelineDraft", r.target_id,
+               f.target_id as checkpoint_of,
+               etl.file_of(r.target) is distinct from coalesce(r.target_file, f.target_file) as "is_other_file!",
+               (f.target_file = '') is true as "is_parted!",
                g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
                exists (select from etl.etl_run_ranges o where o.run_id = r.id and o.range_no > 0) as "is_cut!",
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
@@ -81,7 +87,9 @@ pub async fn open(
                etl.catalog_of($3) as catalog
         from etl.etl_runs r
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
-        where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
+        left join etl.etl_state s on s.pipeline_id = r.pipeline_id
+        left join etl.etl_runs f on f.id = s.run_id
+        where r.id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
         range_no,
