@@ -24,10 +24,10 @@ use super::{
     observe_wakeup,
 };
 use crate::{
-    batch,
     environment::Environment,
     error::{BatchError, Verdict},
     maintenance::statements,
+    run,
 };
 
 /// Why a batch ended whose statement did not.
