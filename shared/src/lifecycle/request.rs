@@ -128,7 +128,7 @@ async fn try_request(
     }
     let mut tx = connection.begin().await?;
     let seen = lock(&mut tx, pipeline).await?;
-    let requested = request(&mut tx, &seen, wanted, cause).await?.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
+    let requested = request(&mut tx, &seen, wanted, cause).await?.ok_or(LifecycleError::ChangedUnderLock)?;
     tx.commit().await?;
     Ok(requested)
 }
@@ -234,7 +234,7 @@ async fn try_again(
     };
     let reason = format!("run {earlier} again");
     let run = new_run(&mut tx, &seen, fresh, Some(&reason), cause).await?;
-    let run = run.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
+    let run = run.ok_or(LifecycleError::ChangedUnderLock)?;
     tx.commit().await?;
     Ok(RequestedRun { run, status: Status::RunRequested, already_active: false })
 }
