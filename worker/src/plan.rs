@@ -5,13 +5,13 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
+    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, TargetName, transform::Registry},
     sql::quote,
     store::{
         catalog::{self, Catalog},
         installation,
     },
-    validation::{self, FoundTarget, Place, Reader},
+    validation::{self, Described, FoundTarget, Place, Reader},
 };
 
 use crate::{
@@ -85,6 +85,9 @@ impl Reviewed {
         transforms: &Registry,
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
+        // Before the target is looked at: a change after that must not be taken for reviewed. The columns of the source are named
+        // with their types in every page.
+        let catalog = Arc::new(catalog::read(connection, relations(inputs, &described)).await?);
         let review = validation::judge(connection, inputs, described, transforms).await?;
         let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
             let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
@@ -99,14 +102,18 @@ impl Reviewed {
             Place::Mart(..) => Uuid::nil(),
             Place::External(..) => installation::id(connection).await?,
         };
-        let mart = match &target.place {
-            Place::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
-            Place::External(..) => None,
-        };
-        let relations = reader.relations.iter().cloned().chain(mart).collect();
-        let catalog = Arc::new(catalog::read(connection, relations).await?);
         Ok(Self { catalog, source: source.clone(), reader: Arc::new(reader), target, installation })
     }
+}
+
+/// The tables and views that a pipeline reads and writes, as SQL writes them.
+fn relations(inputs: &PipelineDraft, described: &Described) -> Vec<String> {
+    let mart = match inputs.final_target().0.parse() {
+        Ok(TargetName::Mart(table)) => Some(format!("analytics.{}", quote(&table))),
+        Ok(TargetName::External(..)) | Err(_) => None,
+    };
+    let read = described.iter().flatten().flat_map(|reader| reader.relations.iter().cloned());
+    read.chain(mart).collect()
 }
 
 impl Plan {

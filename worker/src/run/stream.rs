@@ -52,8 +52,7 @@ pub(super) async fn execute(
 ) -> Result<Streamed, BatchError> {
     let writing = sink.writing();
     let numbered = matches!(writing, Writing::Before(_));
-    let page =
-        runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
+    let page = runs::next_page(connection, call, numbered).await?.ok_or_else(taken_over)?;
     let allowed = stream.rejects_allowed.map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs()));
     let origin = Origin { pipeline: job.batch.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let context = env.step_context(job.batch.pipeline_id, call.run.0, &job.batch.correlation_id);
@@ -69,7 +68,7 @@ pub(super) async fn execute(
 }
 
 fn taken_over() -> BatchError {
-    BatchError::TakenOver("the batch was committed by another worker".to_owned())
+    BatchError::TakenOver("the batch was committed by another worker, or its job given to one".to_owned())
 }
 
 /// A batch on its way.
