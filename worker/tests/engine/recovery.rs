@@ -208,8 +208,8 @@ async fn a_rescue_and_the_worker_that_it_takes_for_dead_do_not_wait_for_each_oth
     let waits = "select count(*) from pg_stat_activity
                  where wait_event_type = 'Lock' and datname = current_database()";
     eventually("a rescue that waits", || async { (world.number(waits).await > 0).then_some(()) }).await;
-    // The worker is alive after all: its batch was written, and it hands the range over.
-    assert_eq!(execution::conclude(&mut tx, &job, false).await.unwrap(), Step::GoesOn);
+    // The worker is alive after all, and cannot go on with the job now.
+    assert_eq!(execution::give_back(&mut tx, &job, Duration::ZERO).await.unwrap(), Step::GoesOn);
     tx.commit().await.unwrap();
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.attempts), (10, 0));

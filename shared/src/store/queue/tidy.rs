@@ -72,8 +72,8 @@ pub async fn exhausted(connection: &mut PgConnection, queue: &str) -> sqlx::Resu
     Ok(jobs.into_iter().map(|row| (row.id, row.job)).collect())
 }
 
-/// Takes a job out of the queue that came back too often, unless a worker other than those that are `gone` has it by now, or its
-/// range went on from this batch. Whether it did. Its run is locked before: that is the order of all who lock both.
+/// Takes a job out of the queue that came back too often, unless those that are `gone` hold it no more, or its range went on from
+/// this batch. Whether it did. Its run is locked before: that is the order of all who lock both.
 pub async fn kill_exhausted(
     tx: &mut PgConnection,
     job: &str,
@@ -84,7 +84,8 @@ pub async fn kill_exhausted(
         r#"
         update apalis.jobs j
         set status = 'Killed', done_at = now(), last_result = '{"Err": "every worker that took it died"}'
-        where j.id = $1 and j.status <> 'Done' and (j.lock_by is null or j.lock_by = any($2))
+        where j.id = $1 and j.status <> 'Done'
+          and (j.lock_by = any($2) or j.lock_by is null and j.attempts >= j.max_attempts)
           and not exists (select from etl.etl_run_ranges g where g.job_id = j.id and g.next_batch <> $3)
         "#,
         job,
