@@ -203,6 +203,8 @@ async fn a_rescue_and_the_worker_that_it_takes_for_dead_do_not_wait_for_each_oth
         sqlx::query_as("select id, job from apalis.jobs").fetch_one(world.db.admin()).await.unwrap();
     let job = HeldJob { id: job.0, batch: serde_json::from_slice(&job.1).unwrap(), worker: "gone".to_owned() };
     let mut tx = world.db.pool().begin().await.unwrap();
+    // Less than the server takes to find that two wait for each other: it would end either of them.
+    sqlx::raw_sql("set local lock_timeout = '300ms'").execute(&mut *tx).await.unwrap();
     pipelines::lock(&mut tx, &pipeline.into()).await.unwrap();
     world.start_worker(&[]);
     let waits = "select count(*) from pg_stat_activity
