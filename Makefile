@@ -65,7 +65,15 @@ test: setup ## Install what is missing, lint, and run all tests; WITHOUT_ELASTIC
 	@$(MAKE) --no-print-directory lint
 	scripts/with-elasticsearch $(if $(WITHOUT_ELASTICSEARCH),--without-elasticsearch) \
 		scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast
+	@$(MAKE) --no-print-directory bench-test
 	@echo "all tests passed"
+
+# The smallest size: do the parts still follow each other? What they measure here means nothing.
+.PHONY: bench-test
+bench-test:
+	$(CARGO) build --locked -p vitrina -p vitrina-bench
+	FILMS=500 RATINGS=500 REPEATS=1 PARTS=loads,ratings,neighbours,memory,reconcile \
+		scripts/with-postgres "$${CARGO_TARGET_DIR:-target}/debug/vitrina-bench" load
 
 .PHONY: deny
 deny: ## Check licences and advisories of the dependencies

@@ -37,7 +37,6 @@ const REPORT_BUFFER: usize = 64;
 
 /// The API's state, shared by all requests.
 pub struct App {
-    /// The database ([`App::db`]).
     pub(crate) db: LastingPool,
     /// The same database, for describing queries.
     pub describing: Describing,
@@ -47,11 +46,9 @@ pub struct App {
     pub changes: Turns<PipelineId>,
     /// Pipelines with a command in progress, as requests name them: an id and a name have separate turns.
     commands: Turns<PipelineRef>,
-    /// Settings.
     pub config: ApiConfig,
     /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
-    /// Transforms that plans may name.
     pub transforms: Registry,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
@@ -78,8 +75,8 @@ impl App {
         let (wake, wakeups) = watch::channel(0);
         let (progress, _) = broadcast::channel(PROGRESS_BUFFER);
         let (report_ends, _) = broadcast::channel(REPORT_BUFFER);
-        let ears = Ears { wake, progress: progress.clone(), report_ends: report_ends.clone() };
-        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| ears.hear(&noticed));
+        let receivers = Receivers { wake, progress: progress.clone(), report_ends: report_ends.clone() };
+        notify::follow(session, CHANNELS.to_vec(), stop.clone(), move |noticed| receivers.pass_on(&noticed));
         Self {
             db: LastingPool::new({
                 let (database, timeout) = (database.clone(), timeout.clone());
@@ -118,12 +115,13 @@ impl App {
 
     /// Executes a command when it is its turn among those that name the pipeline in the same way. So only one of many
     /// requests holds a connection while the pipeline's row is locked.
-    pub async fn command<T: Send + 'static>(
+    pub async fn command<T: Send + 'static, F: Future<Output = ApiResult<T>> + Send + 'static>(
         &self,
         pipeline: PipelineRef,
-        work: impl Future<Output = ApiResult<T>> + Send + 'static,
+        work: impl FnOnce(PgPool, PipelineRef) -> F,
     ) -> ApiResult<T> {
-        turns::finish(self.commands.take(&pipeline).await?, work).await
+        let turn = self.commands.take(&pipeline).await?;
+        turns::finish(turn, work(self.db(), pipeline)).await
     }
 
     /// The state of the request's server.
@@ -133,15 +131,15 @@ impl App {
 }
 
 /// The receivers of notifications. A send without a receiver is no error.
-struct Ears {
+struct Receivers {
     wake: watch::Sender<u64>,
     progress: broadcast::Sender<Arc<Progress>>,
     report_ends: broadcast::Sender<Option<Uuid>>,
 }
 
-impl Ears {
+impl Receivers {
     /// Wakes readers of the log and requests that wait for a report, and passes progress on to event streams.
-    fn hear(&self, noticed: &Noticed<'_>) {
+    fn pass_on(&self, noticed: &Noticed<'_>) {
         match noticed {
             Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
                 if let Ok(told) = serde_json::from_str(payload) {

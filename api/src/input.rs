@@ -102,6 +102,16 @@ impl Query {
         }
     }
 
+    /// Reads where a page begins.
+    pub fn take_cursor<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let cursor = self.values.remove("cursor")?;
+        let read = read(&cursor);
+        if read.is_none() {
+            self.refuse("cursor", "takes the `next_cursor` of the page before".to_owned());
+        }
+        read
+    }
+
     /// Reads the number of items of a page: default 50, at most 200.
     pub fn take_limit(&mut self) -> i64 {
         self.take_within("limit", 1..=200, 50)
@@ -143,14 +153,17 @@ pub fn pipeline(req: &Request) -> PipelineRef {
 
 /// The run that the path names.
 pub fn run(req: &Request) -> ApiResult<RunId> {
-    let text = req.param::<String>("id").unwrap_or_default();
-    Uuid::try_parse(&text).map(RunId).map_err(|_| ApiError::NotFound(format!("there is no run `{text}`")))
+    id(req, "run").map(RunId)
 }
 
 /// The report that the path names.
 pub fn report(req: &Request) -> ApiResult<ReportId> {
+    id(req, "report").map(ReportId)
+}
+
+fn id(req: &Request, of: &str) -> ApiResult<Uuid> {
     let text = req.param::<String>("id").unwrap_or_default();
-    Uuid::try_parse(&text).map(ReportId).map_err(|_| ApiError::NotFound(format!("there is no report `{text}`")))
+    Uuid::try_parse(&text).map_err(|_| ApiError::NotFound(format!("there is no {of} `{text}`")))
 }
 
 pub fn header<'a>(req: &'a Request, name: &str) -> ApiResult<Option<&'a str>> {

@@ -3,7 +3,7 @@
 use salvo::{
     Depot, FlowCtrl, Handler, Request, Response, Router, async_trait,
     oapi::{
-        OpenApi, Operation, RefOr, Schema, SecurityRequirement, SecurityScheme,
+        Object, OpenApi, Operation, RefOr, Schema, SecurityRequirement, SecurityScheme,
         naming::{self, FlexNamer},
         security::{Http, HttpAuthScheme},
     },
@@ -12,6 +12,9 @@ use salvo::{
 
 const DESCRIPTION: &str = "Steers pipelines that keep analytic marts fresh. Errors are RFC 9457 problems. \
     Every answer carries `X-Request-Id`. Without tokens every route answers 403 to what another website sends.";
+
+/// Answers that leave out fields without a value.
+const WITHOUT_SOME_FIELDS: [&str; 3] = ["FieldError", "PipelineOptions", "ProblemOfExtensions"];
 
 /// The document of these routes. Made once: the names of schemas are kept by the library for the whole process.
 pub fn describe(routes: &Router) -> OpenApi {
@@ -25,7 +28,12 @@ pub fn describe(routes: &Router) -> OpenApi {
     document.info.description = Some(DESCRIPTION.to_owned());
     let operations = document.paths.values_mut().flat_map(|path| path.operations.values_mut());
     operations.for_each(free_probes);
-    document.components.schemas.values_mut().for_each(flatten_fields);
+    for (name, schema) in document.components.schemas.iter_mut() {
+        if let RefOr::Type(Schema::Object(object)) = schema {
+            require_fields(name, object);
+            object.properties.values_mut().for_each(flatten);
+        }
+    }
     document
 }
 
@@ -36,14 +44,19 @@ fn free_probes(operation: &mut Operation) {
     }
 }
 
-/// Takes fields out of the `allOf` in which the library's macros wrap a field and its description: client generators take
-/// that for another schema.
-fn flatten_fields(schema: &mut RefOr<Schema>) {
-    let RefOr::Type(Schema::Object(object)) = schema else { return };
-    for field in object.properties.values_mut() {
-        if let Some(flat) = flattened(field) {
-            *field = flat;
-        }
+/// An answer has all its fields, and null where there is no value.
+fn require_fields(name: &str, schema: &mut Object) {
+    let is_request = name.ends_with("Input") || name.ends_with("Patch");
+    if !is_request && !WITHOUT_SOME_FIELDS.contains(&name) {
+        schema.required = schema.properties.keys().cloned().collect();
+    }
+}
+
+/// Takes a field out of the `allOf` in which the library's macros wrap it with its description: client generators take that
+/// for another schema.
+fn flatten(field: &mut RefOr<Schema>) {
+    if let Some(flat) = flattened(field) {
+        *field = flat;
     }
 }
 
@@ -61,10 +74,10 @@ fn flattened(field: &RefOr<Schema>) -> Option<RefOr<Schema>> {
 }
 
 /// Serves the document.
-pub struct Document(pub &'static OpenApi);
+pub struct ServedDocument(pub &'static OpenApi);
 
 #[async_trait]
-impl Handler for Document {
+impl Handler for ServedDocument {
     async fn handle(&self, _req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
         res.render(Json(self.0));
     }

@@ -52,8 +52,8 @@ pub fn service(app: &Arc<App>) -> Service {
         .push(limited)
         .push(waiting)
         .push(streams)
-        .push(Router::with_path("openapi.json").get(openapi::Document(&DOCUMENT)))
-        .push(Router::with_path("api/v1/openapi.json").get(openapi::Document(&DOCUMENT)))
+        .push(Router::with_path("openapi.json").get(openapi::ServedDocument(&DOCUMENT)))
+        .push(Router::with_path("api/v1/openapi.json").get(openapi::ServedDocument(&DOCUMENT)))
         .push(docs.clone().into_router("docs"))
         .push(docs.into_router("api/v1/docs"));
     Service::new(root).hoop(RequestContext(app.clone())).hoop(LocalOnly(app.clone())).catcher(Catcher::new(Fallback))

@@ -25,13 +25,7 @@ const MAX_HEAD_BYTES: usize = 32 * 1024;
 pub enum ServeError {
     /// Most often another program has the port.
     #[error("cannot listen on {addr}: {reason}; choose another address with VITRINA_ADDR or --addr")]
-    Bind {
-        /// The address.
-        addr: SocketAddr,
-        /// What the system said.
-        reason: String,
-    },
-    /// The server broke.
+    Bind { addr: SocketAddr, reason: String },
     #[error("the server ended: {0}")]
     Serve(#[from] std::io::Error),
 }

@@ -22,12 +22,10 @@ pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
 pub use max_removed::MaxRemovedValue;
 pub use one_of::OneOf;
-pub use pipeline::{
-    AllowedTargetView, CheckpointView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView,
-};
+pub use pipeline::{AllowedTargetView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView};
 pub use report::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
-pub use values::Values;
+pub use values::{CheckpointView, Values};
 
 /// A page of a longer list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -35,7 +33,6 @@ pub struct Page<T: ToSchema + 'static> {
     /// The items.
     pub items: Vec<T>,
     /// The `cursor` of the next page; null on the last one.
-    #[salvo(schema(required))]
     pub next_cursor: Option<String>,
 }
 

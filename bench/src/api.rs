@@ -10,10 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
 use tokio::{process::Command, task::JoinSet};
 
-use crate::{Outcome, client::Api, services::Program, settings::ApiSettings, stage};
+use crate::{Outcome, client::Api, films, services::Program, settings::ApiSettings, stage};
 
 /// As many pipelines as there are connections can be asked for at once without waiting for each other's row.
 const PIPELINES: u32 = 16;
@@ -31,9 +30,8 @@ const EACH: &str = "
     end
 ";
 
-/// Measures, and prints a table.
 pub async fn measure(settings: &ApiSettings) -> Outcome<()> {
-    let program = Program::find(&settings.place)?;
+    let program = Program::find(&settings.setup)?;
     program.run(&["migrate"]).await?;
     program.run(&["cinema", "--films", "1000", "--ratings", "1000"]).await?;
     let service = program.start_api().await?;
@@ -41,7 +39,7 @@ pub async fn measure(settings: &ApiSettings) -> Outcome<()> {
     for number in 1..=PIPELINES {
         // There is no worker: each stays requested, and asking again changes nothing.
         let name = format!("films_{number}");
-        api.create(&pipeline(&name)).await?;
+        api.create(&films::full(&name, 1000)).await?;
         api.request(&name).await?;
     }
     let wrk = Wrk { url: &service.url, settings };
@@ -58,29 +56,19 @@ pub async fn measure(settings: &ApiSettings) -> Outcome<()> {
     Ok(())
 }
 
-fn pipeline(name: &str) -> serde_json::Value {
-    json!({
-        "name": name,
-        "mode": "full",
-        "source_query": crate::films::QUERY,
-        "target_table": "analytics.film_dim",
-    })
-}
-
 struct Wrk<'a> {
     url: &'a str,
     settings: &'a ApiSettings,
 }
 
 impl Wrk<'_> {
-    /// Runs `wrk` and returns a row of the table.
     async fn row(&self, name: &str, path: &str, script: Option<&str>) -> Outcome<String> {
         let mut command = Command::new("wrk");
         command.args(["--threads", "1", "--latency"]);
         command.arg("--connections").arg(self.settings.connections.to_string());
         command.arg("--duration").arg(format!("{}s", self.settings.seconds));
         if let Some(script) = script {
-            command.arg("--script").arg(write_script(&self.settings.place.out, script)?);
+            command.arg("--script").arg(write_script(&self.settings.setup.out, script)?);
         }
         let output = command.arg(format!("{}{path}", self.url)).output().await?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -106,7 +94,7 @@ fn write_script(directory: &Path, script: &str) -> Outcome<std::path::PathBuf> {
 
 /// The database alone: as many tasks as connections, each repeating the statement.
 async fn row_of_pool(settings: &ApiSettings, name: &str, statement: &'static str) -> Outcome<String> {
-    let pool = stage::pool(&settings.place.database_url, settings.connections).await?;
+    let pool = stage::pool(&settings.setup.database_url, settings.connections).await?;
     let end = Instant::now() + Duration::from_secs(settings.seconds.into());
     let mut tasks = JoinSet::new();
     for _ in 0..settings.connections {

@@ -19,7 +19,6 @@ pub const CHECKPOINT_TABLE: &str = "
     );
 ";
 
-/// The order of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
     /// By `(modified, id)`, as an incremental run.
@@ -29,7 +28,6 @@ pub enum Walk {
 }
 
 impl Walk {
-    /// For names of results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Modified => "modified",
@@ -68,13 +66,6 @@ impl Walk {
     }
 }
 
-/// Where a walk begins.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    modified: DateTime<Utc>,
-    id: Uuid,
-}
-
 /// Upserts everything with one statement. Returns how long it took.
 pub async fn one_statement(sql: &mut PgConnection, sorted: bool) -> Outcome<Duration> {
     let order = if sorted { "order by film_id" } else { "" };
@@ -84,7 +75,6 @@ pub async fn one_statement(sql: &mut PgConnection, sorted: bool) -> Outcome<Dura
     Ok(start.elapsed())
 }
 
-/// Forgets how far a walk was.
 pub async fn forget(sql: &mut PgConnection, walk: Walk) -> Outcome<()> {
     sqlx::query("delete from bench.checkpoint where walk = $1").bind(walk.name()).execute(&mut *sql).await?;
     sqlx::query("insert into bench.checkpoint values ($1, '0001-01-01', '00000000-0000-0000-0000-000000000000', 0)")
@@ -98,13 +88,17 @@ pub async fn forget(sql: &mut PgConnection, walk: Walk) -> Outcome<()> {
 pub async fn batches(sql: &mut PgConnection, walk: Walk, size: u32) -> Outcome<(u64, Duration)> {
     let statement = walk.statement();
     let start = Instant::now();
-    let mut position = read(sql, walk).await?;
+    let (mut after, mut after_id): (DateTime<Utc>, Uuid) =
+        sqlx::query_as("select modified, id from bench.checkpoint where walk = $1")
+            .bind(walk.name())
+            .fetch_one(&mut *sql)
+            .await?;
     let mut total = 0;
     loop {
         let mut tx = sql.begin().await?;
         let page: Option<(i64, DateTime<Utc>, Uuid)> = sqlx::query_as(AssertSqlSafe(statement.clone()))
-            .bind(position.modified)
-            .bind(position.id)
+            .bind(after)
+            .bind(after_id)
             .bind(i64::from(size))
             .fetch_optional(&mut *tx)
             .await?;
@@ -118,18 +112,10 @@ pub async fn batches(sql: &mut PgConnection, walk: Walk, size: u32) -> Outcome<(
             .await?;
         tx.commit().await?;
         total += rows.unsigned_abs();
-        position = Position { modified, id };
+        (after, after_id) = (modified, id);
         if rows < i64::from(size) {
             break;
         }
     }
     Ok((total, start.elapsed()))
-}
-
-async fn read(sql: &mut PgConnection, walk: Walk) -> Outcome<Position> {
-    let (modified, id) = sqlx::query_as("select modified, id from bench.checkpoint where walk = $1")
-        .bind(walk.name())
-        .fetch_one(sql)
-        .await?;
-    Ok(Position { modified, id })
 }

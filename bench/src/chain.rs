@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 use crate::{
-    Outcome,
+    Outcome, films,
     report::{Goal::AtLeast, Report, Unit},
     settings::Settings,
     stage::Stage,
@@ -50,17 +49,9 @@ const DONE: &str = "update bench.jobs set status = 'Done', done_at = now() where
 const NEXT: &str =
     "insert into bench.jobs (id, payload, status) values ($1, jsonb_build_object('after', $2::bigint), 'Running')";
 
-/// Measures both in turns.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
-    let pipeline = json!({
-        "name": "tiny",
-        "mode": "incremental",
-        "source_query": "select id, modified from content.bench_tiny",
-        "target_table": "analytics.bench_tiny",
-        "batch_size": 1,
-        "incremental_key": "modified",
-        "incremental_id_key": "id",
-    });
+    let query = "select id, modified from content.bench_tiny";
+    let pipeline = films::by_modified("tiny", query, "analytics.bench_tiny", "id", 1);
     stage.execute(&[TABLES]).await?;
     stage.api.allow("analytics.bench_tiny", "id").await?;
     stage.api.create(&pipeline).await?;

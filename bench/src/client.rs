@@ -18,39 +18,28 @@ const PATIENCE: Duration = Duration::from_secs(1200);
 /// A change of status, and when it was heard of.
 #[derive(Debug, Deserialize)]
 pub struct Transition {
-    /// The run it belongs to.
     pub run_id: Option<Uuid>,
-    /// The status after it.
     pub to: String,
-    /// When this client read it.
     #[serde(skip, default = "Instant::now")]
     pub heard: Instant,
 }
 
-/// What a run did.
 #[derive(Debug, Deserialize)]
 pub struct Run {
-    /// How it ended.
     pub status: String,
-    /// Rows that were read.
     pub rows_read: u64,
-    /// Why it failed.
     pub error: Option<String>,
 }
 
 /// A finished run and how long it took from the request to the news of its end.
 pub struct Finished {
-    /// Its identity.
     pub id: Uuid,
-    /// What it did.
     pub run: Run,
-    /// From the request to the news of its end.
     pub took: Duration,
 }
 
 /// A client with an open event stream.
 pub struct Api {
-    /// Where the API listens.
     pub url: String,
     http: Client,
     events: mpsc::UnboundedReceiver<Transition>,
@@ -66,12 +55,10 @@ impl Api {
         Ok(Self { http, url: url.to_owned(), events })
     }
 
-    /// Creates a pipeline.
     pub async fn create(&self, pipeline: &Value) -> Outcome<()> {
         self.send::<Value>(Method::POST, "pipelines", Some(pipeline)).await.map(drop)
     }
 
-    /// Allows a target.
     pub async fn allow(&self, target: &str, key: &str) -> Outcome<()> {
         let body = json!({ "target": target, "key": [key] });
         self.send::<Value>(Method::POST, "targets", Some(&body)).await.map(drop)
@@ -82,7 +69,6 @@ impl Api {
         self.send::<Value>(Method::POST, &format!("pipelines/{pipeline}/reset"), None).await.map(drop)
     }
 
-    /// Requests a run and returns its id.
     pub async fn request(&self, pipeline: &str) -> Outcome<Uuid> {
         #[derive(Deserialize)]
         struct Requested {
@@ -103,7 +89,6 @@ impl Api {
         }))
     }
 
-    /// Requests a run and waits for its end.
     pub async fn run(&mut self, pipeline: &str) -> Outcome<Finished> {
         let start = Instant::now();
         let id = self.request(pipeline).await?;
@@ -140,7 +125,6 @@ impl Api {
         Ok(self.http.get(format!("{}/metrics", self.url)).send().await?.error_for_status()?.text().await?)
     }
 
-    /// The next change of any status.
     pub async fn next_event(&mut self) -> Outcome<Transition> {
         let event = tokio::time::timeout(PATIENCE, self.events.recv()).await?;
         event.ok_or_else(|| "the event stream ended".into())

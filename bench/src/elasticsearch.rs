@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     Outcome,
-    report::{Goal::AtLeast, Report, Unit, say},
+    report::{Goal::AtLeast, Report, say},
     settings::Settings,
     stage::Stage,
 };
@@ -37,7 +37,6 @@ const TABLE: &str = "
 ";
 const QUERY: &str = "select film_id, title, description, type, rating, creation_date, modified from content.bench_film";
 
-/// Measures full and incremental runs beside the loop.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
     let node = settings
         .elasticsearch_url
@@ -109,7 +108,6 @@ const INCREMENTAL: Load = Load {
     full: false,
 };
 
-/// Both sides of the comparison.
 struct Comparison<'a> {
     stage: &'a mut Stage,
     node: Node,
@@ -122,7 +120,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The node compiles what it executes often: nobody is measured before everything was done twice.
+    /// The node compiles what it executes often: both sides are measured after everything was done twice.
     async fn warm_up(&mut self) -> Outcome<()> {
         say("elasticsearch, warming up");
         for load in [FULL, INCREMENTAL, FULL, INCREMENTAL] {
@@ -143,7 +141,7 @@ impl Comparison<'_> {
             } else {
                 self.loop_through(load, if name == load.at_once { CONCURRENCY } else { 1 }).await?
             };
-            report.sample(name, Unit::RowsPerSecond, self.by_key.len() as f64 / took.as_secs_f64())?;
+            report.speed(name, self.by_key.len() as u64, took)?;
         }
         Ok(())
     }
@@ -211,7 +209,6 @@ impl Node {
         Ok(())
     }
 
-    /// The mappings of Vitrina's index.
     async fn mappings(&self) -> Outcome<Value> {
         let found = self.ask(reqwest::Method::GET, &format!("{INDEX}/_mapping"), None).await?;
         let index = found.as_object().and_then(|all| all.values().next()).ok_or("Vitrina made no index")?;

@@ -1,23 +1,24 @@
 //! First loads, repeated loads and loads of changes: Vitrina through its API beside bare SQL, in turns.
 
-use std::time::Duration;
-
 use crate::{
     Outcome,
     bare::{self, Walk},
     films,
     report::{
         Goal::{AtLeast, Below},
-        Report, Unit, say,
+        Report, say,
     },
     settings::Settings,
     stage::Stage,
 };
 
-/// The sizes of batches that are compared.
 const SIZES: [u32; 3] = [1_000, 10_000, 50_000];
 /// The size that full runs, repeated runs and changes are measured with.
 const SIZE: u32 = 10_000;
+
+/// The pipeline of full runs.
+const FULL: &str = "films_full";
+const STREAMED: &str = "films_through_a_step";
 
 const EMPTY_MART: &[&str] = &["truncate analytics.film_dim", "checkpoint"];
 /// Every tenth film, spread over all of them.
@@ -28,13 +29,14 @@ const CHANGE: &[&str] = &[
     "checkpoint",
 ];
 
-/// Measures all loads.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
-    stage.execute(&[bare::CHECKPOINT_TABLE]).await?;
+    stage.execute(&[bare::CHECKPOINT_TABLE, films::STREAMED_MART]).await?;
+    stage.api.allow("analytics.bench_streamed", "film_id").await?;
     for size in SIZES {
-        stage.api.create(&films::pipeline("incremental", size)).await?;
+        stage.api.create(&films::incremental(&name_of(size), size)).await?;
     }
-    stage.api.create(&films::pipeline("full", SIZE)).await?;
+    stage.api.create(&films::full(FULL, SIZE)).await?;
+    stage.api.create(&films::through_a_step(STREAMED, SIZE)).await?;
     for round in 1..=settings.repeats {
         say(&format!("loads, round {round} of {}", settings.repeats));
         let mut loads = Loads { stage, report, films: settings.films.into() };
@@ -44,6 +46,7 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
             loads.batches(Walk::Modified, size).await?;
             loads.incremental(size).await?;
         }
+        loads.streamed().await?;
         loads.full().await?;
         loads.changes().await?;
     }
@@ -51,7 +54,10 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
     Ok(())
 }
 
-/// One round of loads.
+fn name_of(size: u32) -> String {
+    format!("films_incremental_{size}")
+}
+
 struct Loads<'a> {
     stage: &'a mut Stage,
     report: &'a mut Report,
@@ -64,10 +70,10 @@ impl Loads<'_> {
         for (name, sorted) in [("bare: one upsert", false), ("bare: one upsert sorted by key", true)] {
             self.stage.execute(EMPTY_MART).await?;
             let took = bare::one_statement(&mut self.stage.sql, sorted).await?;
-            self.speed(name, self.films, took)?;
+            self.report.speed(name, self.films, took)?;
         }
         let took = bare::one_statement(&mut self.stage.sql, true).await?;
-        self.speed("bare: one upsert sorted by key, unchanged", self.films, took)
+        self.report.speed("bare: one upsert sorted by key, unchanged", self.films, took)
     }
 
     /// A first load by bare SQL in batches.
@@ -76,53 +82,57 @@ impl Loads<'_> {
         bare::forget(&mut self.stage.sql, walk).await?;
         let (rows, took) = bare::batches(&mut self.stage.sql, walk, size).await?;
         self.expect_all(rows)?;
-        self.speed(&format!("bare: batches of {size} by {}", walk.name()), rows, took)
+        self.report.speed(&format!("bare: batches of {size} by {}", walk.name()), rows, took)
     }
 
     /// A first load by an incremental run, and one more run that finds nothing.
     async fn incremental(&mut self, size: u32) -> Outcome<()> {
-        let name = films::name("incremental", size);
+        let name = name_of(size);
         self.stage.execute(EMPTY_MART).await?;
         self.stage.api.reset(&name).await?;
         let first = self.stage.api.run(&name).await?;
         self.expect_all(first.run.rows_read)?;
-        self.speed(&format!("Vitrina: incremental, batches of {size}"), first.run.rows_read, first.took)?;
+        self.report.speed(&format!("Vitrina: incremental, batches of {size}"), first.run.rows_read, first.took)?;
         let again = self.stage.api.run(&name).await?;
-        self.report.sample("Vitrina: incremental, unchanged", Unit::Milliseconds, millis(again.took))
+        self.report.duration("Vitrina: incremental, unchanged", again.took)
+    }
+
+    /// A first load whose rows pass a step.
+    async fn streamed(&mut self) -> Outcome<()> {
+        self.stage.execute(&["truncate analytics.bench_streamed", "checkpoint"]).await?;
+        self.stage.api.reset(STREAMED).await?;
+        let first = self.stage.api.run(STREAMED).await?;
+        self.expect_all(first.run.rows_read)?;
+        self.report.speed(&format!("Vitrina: through a step, batches of {SIZE}"), first.run.rows_read, first.took)
     }
 
     /// A first load by a full run, and one more run that changes nothing.
     async fn full(&mut self) -> Outcome<()> {
-        let name = films::name("full", SIZE);
         self.stage.execute(EMPTY_MART).await?;
-        let first = self.stage.api.run(&name).await?;
+        let first = self.stage.api.run(FULL).await?;
         self.expect_all(first.run.rows_read)?;
-        self.speed(&format!("Vitrina: full, batches of {SIZE}"), first.run.rows_read, first.took)?;
-        let again = self.stage.api.run(&name).await?;
-        self.speed(&format!("Vitrina: full, batches of {SIZE}, unchanged"), again.run.rows_read, again.took)?;
+        self.report.speed(&format!("Vitrina: full, batches of {SIZE}"), first.run.rows_read, first.took)?;
+        let again = self.stage.api.run(FULL).await?;
+        self.report.speed(&format!("Vitrina: full, batches of {SIZE}, unchanged"), again.run.rows_read, again.took)?;
         bare::forget(&mut self.stage.sql, Walk::Key).await?;
         let (rows, took) = bare::batches(&mut self.stage.sql, Walk::Key, SIZE).await?;
-        self.speed(&format!("bare: batches of {SIZE} by key, unchanged"), rows, took)
+        self.report.speed(&format!("bare: batches of {SIZE} by key, unchanged"), rows, took)
     }
 
     /// A tenth of the films changes; both bring the mart up to date from their checkpoints.
     async fn changes(&mut self) -> Outcome<()> {
-        let name = films::name("incremental", SIZE);
+        let name = name_of(SIZE);
         bare::forget(&mut self.stage.sql, Walk::Modified).await?;
         bare::batches(&mut self.stage.sql, Walk::Modified, 50_000).await?;
         self.stage.api.run(&name).await?;
         self.stage.execute(CHANGE).await?;
         let (rows, took) = bare::batches(&mut self.stage.sql, Walk::Modified, SIZE).await?;
-        self.speed(&format!("bare: batches of {SIZE} by modified, 10 % changed"), rows, took)?;
+        self.report.speed(&format!("bare: batches of {SIZE} by modified, 10 % changed"), rows, took)?;
         self.stage.api.run(&name).await?;
         self.stage.execute(CHANGE).await?;
         let changed = self.stage.api.run(&name).await?;
         let label = format!("Vitrina: incremental, batches of {SIZE}, 10 % changed");
-        self.speed(&label, changed.run.rows_read, changed.took)
-    }
-
-    fn speed(&mut self, name: &str, rows: u64, took: Duration) -> Outcome<()> {
-        self.report.sample(name, Unit::RowsPerSecond, rows as f64 / took.as_secs_f64())
+        self.report.speed(&label, changed.run.rows_read, changed.took)
     }
 
     fn expect_all(&self, rows: u64) -> Outcome<()> {
@@ -136,6 +146,8 @@ fn compare(report: &mut Report) {
             (format!("Vitrina: incremental, batches of {size}"), format!("bare: batches of {size} by modified"));
         report.ratio(&of, &to, Some(AtLeast(goal)));
     }
+    let pushed_down = format!("Vitrina: incremental, batches of {SIZE}");
+    report.ratio(&format!("Vitrina: through a step, batches of {SIZE}"), &pushed_down, None);
     let full = format!("Vitrina: full, batches of {SIZE}");
     report.ratio(&full, &format!("bare: batches of {SIZE} by key"), Some(AtLeast(0.95)));
     report.ratio(&full, "bare: one upsert sorted by key", Some(AtLeast(0.75)));
@@ -143,9 +155,4 @@ fn compare(report: &mut Report) {
     let changed = format!("Vitrina: incremental, batches of {SIZE}, 10 % changed");
     report.ratio(&changed, &format!("bare: batches of {SIZE} by modified, 10 % changed"), None);
     report.goal("Vitrina: incremental, unchanged", Below(50.0));
-}
-
-/// Milliseconds with their fraction.
-pub fn millis(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Outcome,
+    Outcome, films,
     report::{Goal::Below, Report, Unit},
     stage::Stage,
 };
@@ -23,46 +23,33 @@ const TABLES: &str = "
     analyze content.bench_wide;
 ";
 
-/// Measures all.
 pub async fn measure(stage: &mut Stage, report: &mut Report) -> Outcome<()> {
     let all = "worker's memory after everything";
     report.sample(all, Unit::Mebibytes, stage.worker.peak_memory()?)?;
     report.goal(all, Below(60.0));
     stage.execute(&[TABLES]).await?;
     stage.api.allow("analytics.bench_wide", "id").await?;
-    let through = [
-        ("worker's memory with rows of 1 MB", json!({"name": "wide", "source_query": QUERY})),
-        (
-            "worker's memory with rows of 1 MB that pass a transform",
-            json!({"name": "wide_streamed", "tasks": [
-                {"order_index": 1, "task_type": "SQL", "body": QUERY},
-                {"order_index": 2, "task_type": "RUST", "body": "mask", "options": {"columns": ["body"], "show_last": 8}},
-            ]}),
-        ),
-    ];
-    for (name, reader) in through {
+    let mask = json!([
+        {"order_index": 1, "task_type": "SQL", "body": QUERY},
+        {"order_index": 2, "task_type": "RUST", "body": "mask", "options": {"columns": ["body"], "show_last": 8}},
+    ]);
+    for (name, pipeline, tasks) in [
+        ("worker's memory with rows of 1 MB", "wide", json!([])),
+        ("worker's memory with rows of 1 MB that pass a transform", "wide_streamed", mask),
+    ] {
         stage.worker = stage.program.start_worker().await?;
         stage.execute(&["truncate analytics.bench_wide"]).await?;
-        load(stage, reader).await?;
+        load(stage, pipeline, tasks).await?;
         report.sample(name, Unit::Mebibytes, stage.worker.peak_memory()?)?;
         report.goal(name, Below(60.0));
     }
     Ok(())
 }
 
-/// Loads the wide rows by a pipeline that reads them in its own way.
-async fn load(stage: &mut Stage, mut pipeline: Value) -> Outcome<()> {
-    let common = json!({
-        "mode": "incremental",
-        "target_table": "analytics.bench_wide",
-        "batch_size": 50,
-        "incremental_key": "modified",
-        "incremental_id_key": "id",
-    });
-    for (name, value) in common.as_object().into_iter().flatten() {
-        pipeline[name] = value.clone();
-    }
+async fn load(stage: &mut Stage, name: &str, tasks: Value) -> Outcome<()> {
+    let mut pipeline = films::by_modified(name, QUERY, "analytics.bench_wide", "id", 50);
+    pipeline["tasks"] = tasks;
     stage.api.create(&pipeline).await?;
-    let finished = stage.api.run(pipeline["name"].as_str().unwrap_or_default()).await?;
+    let finished = stage.api.run(name).await?;
     if finished.run.rows_read == 200 { Ok(()) } else { Err("not all wide rows were read".into()) }
 }

@@ -1,10 +1,8 @@
 //! A load beside a pipeline that fails at every batch, and the same load alone.
 
-use serde_json::json;
-
 use crate::{
     Outcome, films,
-    report::{Goal::AtLeast, Report, Unit},
+    report::{Goal::AtLeast, Report},
     settings::Settings,
     stage::Stage,
 };
@@ -21,22 +19,12 @@ const TABLES: &[&str] = &["
     end $$;
     create trigger refuse before insert on analytics.bench_sick for each row execute function bench.refuse()"];
 
-/// Measures both in turns.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
     stage.execute(TABLES).await?;
     stage.api.allow("analytics.bench_sick", "id").await?;
-    let sick = json!({
-        "name": "sick",
-        "mode": "incremental",
-        "source_query": "select id, modified from content.bench_sick",
-        "target_table": "analytics.bench_sick",
-        "incremental_key": "modified",
-        "incremental_id_key": "id",
-    });
-    stage.api.create(&sick).await?;
-    let mut healthy = films::pipeline("incremental", 10_000);
-    healthy["name"] = "healthy".into();
-    stage.api.create(&healthy).await?;
+    let query = "select id, modified from content.bench_sick";
+    stage.api.create(&films::by_modified("sick", query, "analytics.bench_sick", "id", 1000)).await?;
+    stage.api.create(&films::incremental("healthy", 10_000)).await?;
     let (alone, beside) = ("Vitrina: a load alone", "Vitrina: a load beside a pipeline that fails at every batch");
     for _ in 0..settings.repeats {
         for (name, with_sick) in [(alone, false), (beside, true)] {
@@ -45,7 +33,7 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
             let failing = with_sick.then(|| stage.api.request_again_and_again("sick"));
             let finished = stage.api.run("healthy").await?;
             drop(failing);
-            report.sample(name, Unit::RowsPerSecond, finished.run.rows_read as f64 / finished.took.as_secs_f64())?;
+            report.speed(name, finished.run.rows_read, finished.took)?;
         }
     }
     report.ratio(beside, alone, Some(AtLeast(0.9)));

@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use crate::{
     Outcome,
-    loads::millis,
-    report::{Report, Unit, say},
+    report::{Report, say},
     settings::Settings,
     stage::Stage,
 };
@@ -59,11 +58,11 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
 async fn run(stage: &mut Stage, report: &mut Report, name: &str) -> Outcome<()> {
     let finished = stage.api.run(PIPELINE).await?;
     say(&format!("{name}: {} films computed", finished.run.rows_read));
-    report.sample(name, Unit::Milliseconds, millis(finished.took))
+    report.duration(name, finished.took)
 }
 
 async fn everything(stage: &mut Stage, report: &mut Report, name: &str) -> Outcome<()> {
     let start = Instant::now();
     stage.execute(&[EVERYTHING]).await?;
-    report.sample(name, Unit::Milliseconds, millis(start.elapsed()))
+    report.duration(name, start.elapsed())
 }

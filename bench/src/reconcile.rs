@@ -25,12 +25,9 @@ const DRIFT: &[&str] = &[
     "checkpoint",
 ];
 
-/// Compares in turns.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
-    let mut pipeline = films::pipeline("full", 10_000);
-    pipeline["name"] = json!("reconciled");
     stage.worker = stage.program.start_worker().await?;
-    stage.api.create(&pipeline).await?;
+    stage.api.create(&films::full("reconciled", 10_000)).await?;
     stage.api.run("reconciled").await?;
     let names = [
         "Vitrina: reconcile rows, nothing differs",
@@ -71,14 +68,14 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
 async fn timed(stage: &Stage, report: &mut Report, name: &str, body: &Value) -> Outcome<Value> {
     let start = Instant::now();
     let found = stage.api.reconcile("reconciled", body).await?;
-    report.sample(name, Unit::Milliseconds, start.elapsed().as_secs_f64() * 1000.0)?;
+    report.duration(name, start.elapsed())?;
     Ok(found)
 }
 
 async fn bare(sql: &mut PgConnection, report: &mut Report, name: &str, statement: &str) -> Outcome<()> {
     let start = Instant::now();
     let differing: i64 = sqlx::query_scalar(AssertSqlSafe(statement.to_owned())).fetch_one(sql).await?;
-    report.sample(name, Unit::Milliseconds, start.elapsed().as_secs_f64() * 1000.0)?;
+    report.duration(name, start.elapsed())?;
     if differing == 0 { Ok(()) } else { Err("source and mart differ".into()) }
 }
 

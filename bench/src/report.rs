@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use chrono::Utc;
@@ -12,18 +13,12 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 
-/// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Rows per second.
     RowsPerSecond,
-    /// Batches per second.
     BatchesPerSecond,
-    /// Milliseconds.
     Milliseconds,
-    /// Mebibytes.
     Mebibytes,
-    /// Per cent.
     Percent,
 }
 
@@ -39,12 +34,9 @@ impl Unit {
     }
 }
 
-/// What a value should be.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
-    /// Not less than this.
     AtLeast(f64),
-    /// Less than this.
     Below(f64),
 }
 
@@ -79,7 +71,6 @@ struct Ratio {
     goal: Option<Goal>,
 }
 
-/// Collects what was measured.
 pub struct Report {
     lines: File,
     path: PathBuf,
@@ -96,7 +87,6 @@ impl Report {
         Ok(Self { lines, path, series: Vec::new(), ratios: Vec::new() })
     }
 
-    /// Notes one sample.
     pub fn sample(&mut self, name: &str, unit: Unit, value: f64) -> Outcome<()> {
         self.line(&json!({ "sample": name, "unit": unit.name(), "value": value, "load": load_average() }))?;
         match self.series.iter_mut().find(|series| series.name == name) {
@@ -104,6 +94,14 @@ impl Report {
             None => self.series.push(Series { name: name.to_owned(), unit, samples: vec![value], goal: None }),
         }
         Ok(())
+    }
+
+    pub fn duration(&mut self, name: &str, took: Duration) -> Outcome<()> {
+        self.sample(name, Unit::Milliseconds, millis(took))
+    }
+
+    pub fn speed(&mut self, name: &str, rows: u64, took: Duration) -> Outcome<()> {
+        self.sample(name, Unit::RowsPerSecond, rows as f64 / took.as_secs_f64())
     }
 
     /// Says what the median of a series should be.
@@ -170,6 +168,10 @@ pub fn percentile(samples: &[f64], part: f64) -> f64 {
     sorted.get(place).copied().unwrap_or(f64::NAN)
 }
 
+pub fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
 /// Few digits, all that mean something.
 fn number(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
@@ -183,7 +185,7 @@ pub fn load_average() -> String {
 
 /// A word on standard error about what is going on.
 pub fn say(text: &str) {
-    // Nobody is left to tell if this fails.
+    // A closed standard error is no reason to stop measuring.
     let _ = writeln!(io::stderr(), "bench: {text}");
 }
 

@@ -4,18 +4,15 @@
 use std::time::{Duration, Instant};
 
 use metrics::histogram;
-use serde_json::json;
 use vitrina_shared::metrics::{self as names, BATCH_DURATION, BATCH_PHASE};
 
 use crate::{
-    Outcome,
-    films::{self, QUERY},
+    Outcome, films,
     report::{Goal::Below, Report, Unit, say},
     settings::Settings,
     stage::Stage,
 };
 
-/// Pipelines whose series are scraped.
 const PIPELINES: u32 = 500;
 /// Answers are given again for a second, so the next one is asked for later.
 const APART: Duration = Duration::from_millis(1100);
@@ -43,13 +40,9 @@ const HISTORY: &[&str] = &[
     "vacuum analyze",
 ];
 
-/// Measures all.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
     for number in 0..PIPELINES {
-        let name = format!("scraped_{number}");
-        let pipeline =
-            json!({"name": name, "mode": "full", "source_query": QUERY, "target_table": "analytics.film_dim"});
-        stage.api.create(&pipeline).await?;
+        stage.api.create(&films::full(&format!("scraped_{number}"), 1000)).await?;
     }
     stage.execute(HISTORY).await?;
     let (alone, beside) = ("scrape of the API, 500 pipelines", "scrape of the API, 500 pipelines, beside a load");
@@ -57,9 +50,7 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
         scrape(stage, report, alone).await?;
     }
     report.goal(alone, Below(50.0));
-    let mut load = films::pipeline("incremental", 1000);
-    load["name"] = "beside".into();
-    stage.api.create(&load).await?;
+    stage.api.create(&films::incremental("beside", 1000)).await?;
     stage.api.request("beside").await?;
     for _ in 0..SCRAPES {
         scrape(stage, report, beside).await?;
@@ -74,7 +65,7 @@ async fn scrape(stage: &Stage, report: &mut Report, name: &str) -> Outcome<()> {
     tokio::time::sleep(APART).await;
     let start = Instant::now();
     let text = stage.api.metrics().await?;
-    report.sample(name, Unit::Milliseconds, start.elapsed().as_secs_f64() * 1000.0)?;
+    report.duration(name, start.elapsed())?;
     let shown = text.lines().filter(|line| line.starts_with("vitrina_rows_read_total{pipeline=\"scraped_")).count();
     if shown == PIPELINES as usize { Ok(()) } else { Err(format!("{shown} pipelines are shown").into()) }
 }

@@ -10,9 +10,8 @@ use std::{
 
 use tokio::process::{Child, Command};
 
-use crate::{Outcome, settings::Place};
+use crate::{Outcome, settings::Setup};
 
-/// How long a service may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The program under test and where it works.
@@ -25,16 +24,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// Finds the program.
-    pub fn find(place: &Place) -> Outcome<Self> {
+    pub fn find(setup: &Setup) -> Outcome<Self> {
         let beside = || std::env::current_exe().map(|path| path.with_file_name("vitrina"));
-        let file = fs::canonicalize(place.program.clone().map_or_else(beside, Ok)?)?;
-        fs::create_dir_all(&place.out)?;
+        let file = fs::canonicalize(setup.program.clone().map_or_else(beside, Ok)?)?;
+        fs::create_dir_all(&setup.out)?;
         Ok(Self {
             file,
-            out: fs::canonicalize(&place.out)?,
-            database_url: place.database_url.replace("postgres@", "vitrina_app@"),
-            owner_url: place.database_url.clone(),
+            out: fs::canonicalize(&setup.out)?,
+            database_url: setup.database_url.replace("postgres@", "vitrina_app@"),
+            owner_url: setup.database_url.clone(),
         })
     }
 
@@ -44,7 +42,6 @@ impl Program {
         if status.success() { Ok(()) } else { Err(format!("vitrina {} failed", arguments.join(" ")).into()) }
     }
 
-    /// Starts the API.
     pub async fn start_api(&self) -> Outcome<Service> {
         self.start("api", "VITRINA_ADDR", "/ready").await
     }
@@ -55,7 +52,7 @@ impl Program {
     }
 
     async fn start(&self, command: &str, address_variable: &str, probe: &str) -> Outcome<Service> {
-        // Free a moment ago; whoever takes it in between makes this run fail, and the next one work.
+        // Free a moment ago; if another program takes it in between, this run fails and the next one works.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         let child = self
             .command(&[command], command)?
@@ -87,7 +84,6 @@ impl Program {
 
 /// A service that is running; it ends with this value.
 pub struct Service {
-    /// Where it listens.
     pub url: String,
     child: Child,
 }

@@ -24,7 +24,7 @@ pub enum Measure {
 
 /// A server to measure on, and the program to measure.
 #[derive(Debug, Clone, Args)]
-pub struct Place {
+pub struct Setup {
     /// A throwaway server, as its superuser
     #[arg(long, env = "VITRINA_TEST_DATABASE_URL", value_name = "URL")]
     pub database_url: String,
@@ -36,12 +36,10 @@ pub struct Place {
     pub out: PathBuf,
 }
 
-/// Settings of `load`.
 #[derive(Debug, Args)]
 pub struct Settings {
-    /// The server and the program.
     #[command(flatten)]
-    pub place: Place,
+    pub setup: Setup,
     /// Rows of content.film_work
     #[arg(long, env = "FILMS", value_name = "N", default_value_t = 1_000_000)]
     pub films: u32,
@@ -67,20 +65,10 @@ pub struct Settings {
     pub parts: Vec<Part>,
 }
 
-impl std::ops::Deref for Settings {
-    type Target = Place;
-
-    fn deref(&self) -> &Place {
-        &self.place
-    }
-}
-
-/// Settings of `api`.
 #[derive(Debug, Args)]
 pub struct ApiSettings {
-    /// The server and the program.
     #[command(flatten)]
-    pub place: Place,
+    pub setup: Setup,
     /// Connections of the client, and of the pool that is compared with
     #[arg(long, env = "CONNECTIONS", value_name = "N", default_value_t = 16)]
     pub connections: u32,
@@ -89,7 +77,6 @@ pub struct ApiSettings {
     pub seconds: u32,
 }
 
-/// One part of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Part {
     /// First loads, repeated loads and loads of changes, beside bare SQL.

@@ -17,11 +17,8 @@ use crate::{
 
 /// Everything that a part of the measurement needs.
 pub struct Stage {
-    /// The client.
     pub api: Api,
-    /// The worker's process.
     pub worker: Service,
-    /// Starts more workers.
     pub program: Program,
     /// The connection of bare SQL, as the owner.
     pub sql: PgConnection,
@@ -30,7 +27,7 @@ pub struct Stage {
 
 /// The sources have been there for long. Vitrina's own tables have not: vacuumed while they are empty they would be
 /// known to be, and their plans made for that.
-const SETTLE_SOURCES: &str = "
+const VACUUM_SOURCES: &str = "
     vacuum analyze content.film_work, content.genre, content.genre_film_work, content.person, content.person_film_work,
                    ugc.ratings
 ";
@@ -38,14 +35,14 @@ const SETTLE_SOURCES: &str = "
 impl Stage {
     /// Migrates and fills the database, then starts the services on it.
     pub async fn set(settings: &Settings) -> Outcome<Self> {
-        let program = Program::find(settings)?;
+        let program = Program::find(&settings.setup)?;
         let start = Instant::now();
         program.run(&["migrate"]).await?;
         let (films, ratings) = (settings.films.to_string(), settings.ratings.to_string());
         program.run(&["cinema", "--films", &films, "--ratings", &ratings]).await?;
         say(&format!("{films} films and {ratings} ratings in {:.0} s", start.elapsed().as_secs_f64()));
-        let mut sql = connect(&settings.database_url).await?;
-        sqlx::raw_sql(SETTLE_SOURCES).execute(&mut sql).await?;
+        let mut sql = connect(&settings.setup.database_url).await?;
+        sqlx::raw_sql(VACUUM_SOURCES).execute(&mut sql).await?;
         let api_service = program.start_api().await?;
         let worker = program.start_worker().await?;
         let api = Api::connect(&api_service.url).await?;

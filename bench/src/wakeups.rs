@@ -9,19 +9,17 @@ use std::{
 };
 
 use futures_util::future::try_join_all;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Outcome,
-    loads::millis,
-    report::{Goal::Below, Report, Unit, percentile},
+    Outcome, films,
+    report::{Goal::Below, Report, Unit, millis, percentile},
     settings::Settings,
     stage::Stage,
 };
 
-/// Pipelines requested at once.
 const BURST: usize = 100;
+const NO_ROWS: &str = "select id as genre_id, name, modified from content.genre where name = ''";
 /// Between two requests, so that every one finds an idle worker.
 const SPACE: Duration = Duration::from_millis(20);
 
@@ -47,12 +45,12 @@ const TARGETS: &str = "
     end $$
 ";
 
-/// Measures single wake-ups, then the burst.
 pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report) -> Outcome<()> {
     stage.execute(&[TARGETS]).await?;
     for number in 0..BURST {
-        stage.api.allow(&idle_target(number), "genre_id").await?;
-        stage.api.create(&idle_pipeline(number)).await?;
+        let (name, target) = (format!("idle_{number}"), format!("analytics.bench_idle_{number}"));
+        stage.api.allow(&target, "genre_id").await?;
+        stage.api.create(&films::by_modified(&name, NO_ROWS, &target, "genre_id", 1000)).await?;
     }
     one_by_one(stage, settings.wakeups, report).await?;
     for _ in 0..settings.repeats {
@@ -60,22 +58,6 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
     }
     report.goal("burst of 100 pipelines: until all are under way", Below(500.0));
     Ok(())
-}
-
-fn idle_target(number: usize) -> String {
-    format!("analytics.bench_idle_{number}")
-}
-
-/// A pipeline whose query never finds a row.
-fn idle_pipeline(number: usize) -> Value {
-    json!({
-        "name": format!("idle_{number}"),
-        "mode": "incremental",
-        "source_query": "select id as genre_id, name, modified from content.genre where name = ''",
-        "target_table": idle_target(number),
-        "incremental_key": "modified",
-        "incremental_id_key": "genre_id",
-    })
 }
 
 async fn one_by_one(stage: &mut Stage, requests: u32, report: &mut Report) -> Outcome<()> {
@@ -144,12 +126,10 @@ async fn burst(stage: &mut Stage, report: &mut Report) -> Outcome<()> {
         let Some(run) = event.run_id else { continue };
         match event.to.as_str() {
             "RUNNING" if waiting.remove(&run) && waiting.is_empty() => {
-                let took = millis(event.heard - start);
-                report.sample("burst of 100 pipelines: until all are under way", Unit::Milliseconds, took)?;
+                report.duration("burst of 100 pipelines: until all are under way", event.heard - start)?;
             }
             "IDLE" if unfinished.remove(&run) && unfinished.is_empty() => {
-                let took = millis(event.heard - start);
-                report.sample("burst of 100 pipelines: until all are done", Unit::Milliseconds, took)?;
+                report.duration("burst of 100 pipelines: until all are done", event.heard - start)?;
             }
             "FAILED" => return Err(format!("run {run} failed").into()),
             _ => {}

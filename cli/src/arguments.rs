@@ -1,11 +1,14 @@
-//! The command line.
+//! The command line: what can be typed, and which command does it.
 
-use clap::{Parser, Subcommand};
+use std::io::Write;
+
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, preview, probe, reconcile, replay, run,
-    runs, show, state, targets, up, validate, workers,
+    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview,
+    probe, reconcile, replay, run, runs, show, state, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -88,13 +91,13 @@ A file:
     Ls(ls::Options),
     /// Show a pipeline: its configuration, status and last run
     #[command(after_help = "Example:\n  vitrina show film_dim")]
-    Show(show::Options),
+    Show(OnePipeline),
     /// List the runs of a pipeline, newest first
     #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]
     Runs(runs::Options),
     /// Show how far a pipeline is durably written
     #[command(after_help = "Example:\n  vitrina state film_dim")]
-    State(state::Options),
+    State(OnePipeline),
     /// List live workers
     #[command(after_help = "Example:\n  vitrina workers")]
     Workers(workers::Options),
@@ -113,15 +116,15 @@ A file:
     Run(run::Options),
     /// Pause a pipeline after its current batch
     #[command(after_help = "Example:\n  vitrina pause film_dim    later: vitrina run film_dim")]
-    Pause(command::Options),
+    Pause(OnePipeline),
     /// End a pipeline's unfinished run
     ///
     /// What was written stays, and so does the checkpoint.
     #[command(after_help = "Example:\n  vitrina cancel film_dim")]
-    Cancel(command::Options),
+    Cancel(OnePipeline),
     /// Forget a pipeline's checkpoint: its next run begins at the beginning
     #[command(after_help = "Example:\n  vitrina reset film_dim")]
-    Reset(command::Options),
+    Reset(OnePipeline),
     /// Repeat an earlier run, with its configuration and from where it began
     #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
     Again(again::Options),
@@ -168,4 +171,46 @@ A file:
         /// The shell
         shell: Shell,
     },
+}
+
+impl Arguments {
+    /// Executes the command.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self.command {
+            Command::Demo(options) => demo::run(options).await,
+            Command::Up(options) => up::run(options).await,
+            Command::Api => vitrina_api::run_service().await,
+            Command::Worker => vitrina_worker::run_service().await,
+            Command::Migrate => migrate::run().await,
+            Command::Cinema(options) => cinema::run(options).await,
+            Command::Probe(options) => probe::run(options).await,
+            Command::Apply(options) => apply::run(options).await,
+            Command::Validate(options) => validate::run(options).await,
+            Command::Ls(options) => ls::run(options).await,
+            Command::Show(options) => show::run(options).await,
+            Command::Runs(options) => runs::run(options).await,
+            Command::State(options) => state::run(options).await,
+            Command::Workers(options) => workers::run(options).await,
+            Command::Targets(options) => targets::run(options).await,
+            Command::Run(options) => run::run(options).await,
+            Command::Pause(options) => command::run(options, "pause").await,
+            Command::Cancel(options) => command::run(options, "cancel").await,
+            Command::Reset(options) => command::run(options, "reset").await,
+            Command::Again(options) => again::run(options).await,
+            Command::Preview(options) => preview::run(options).await,
+            Command::Reconcile(options) => reconcile::run(options).await,
+            Command::DeadLetters(options) => dead_letters::run(options).await,
+            Command::Replay(options) => replay::run(options).await,
+            Command::Events(options) => events::run(options).await,
+            Command::Doctor(options) => doctor::run(options).await,
+            Command::Completions { shell } => print_completions(shell),
+        }
+    }
+}
+
+fn print_completions(shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "vitrina", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(())
 }

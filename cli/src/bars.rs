@@ -4,20 +4,19 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use unicode_width::UnicodeWidthStr;
+use vitrina_shared::progress::Progress;
 
 use crate::{
-    client::{Progress, Run},
+    client::Run,
     output::{self, QuietKeys, duration, printable, thousands},
 };
 
 /// The interval between two lines about one run.
 const LINE_EVERY: Duration = Duration::from_secs(2);
-/// How often a bar moves while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
 /// Names are cut to leave room for numbers at 80 columns.
 const LONGEST_NAME: usize = 20;
 
-/// Where progress is shown.
 pub struct Bars {
     surface: Surface,
     rows: Vec<Row>,
@@ -32,13 +31,13 @@ enum Surface {
 struct Row {
     name: String,
     bar: ProgressBar,
-    told: Told,
-    told_at: Option<Instant>,
+    shown: Shown,
+    shown_at: Option<Instant>,
 }
 
 /// The last message, so that it is printed once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Shown {
     Nothing,
     Waiting,
     Alone,
@@ -62,82 +61,80 @@ impl Bars {
         let rows = names.into_iter().map(|name| Row {
             bar: surface.bar(format!("{name}{}", " ".repeat(widest - name.width()))),
             name,
-            told: Told::Nothing,
-            told_at: None,
+            shown: Shown::Nothing,
+            shown_at: None,
         });
         Self { rows: rows.collect(), surface }
     }
 
-    /// Shows the progress of a run.
-    pub fn progress(&mut self, place: usize, progress: &Progress) {
-        let row = &mut self.rows[place];
+    pub fn show_progress(&mut self, index: usize, progress: &Progress) {
+        let row = &mut self.rows[index];
         let read = progress.rows_read.max(0).unsigned_abs();
         let total = progress.rows_total.unwrap_or(0).max(0).unsigned_abs();
         // The total is an estimate: a bar is full when its run has ended, and not before.
         row.bar.set_length(total.max(read + read / 20 + 1));
         row.bar.set_position(if total > 0 { read } else { 0 });
         row.bar.set_message(numbers(progress));
-        let due = row.told_at.is_none_or(|at| at.elapsed() > LINE_EVERY);
+        let due = row.shown_at.is_none_or(|at| at.elapsed() > LINE_EVERY);
         if due && matches!(self.surface, Surface::Lines) {
-            row.told_at = Some(Instant::now());
+            row.shown_at = Some(Instant::now());
             output::note(format!("{}: {}", row.name, numbers(progress)));
         }
-        row.told = Told::Running;
+        row.shown = Shown::Running;
     }
 
     /// Shows the status of an unfinished run.
-    pub fn stand(&mut self, place: usize, run: &Run) {
-        let (told, text) = match run.status.as_str() {
-            "QUEUED" if self.rows[place].told == Told::Alone => return,
-            "QUEUED" => (Told::Waiting, "waiting for a worker".to_owned()),
-            "PAUSED" => (Told::Paused, self.paused(place, run)),
-            _ if self.rows[place].told == Told::Running => return,
-            _ if run.rows_read == 0 => (Told::Running, "running".to_owned()),
-            _ => (Told::Running, format!("{} rows", thousands(run.rows_read))),
+    pub fn show_status(&mut self, index: usize, run: &Run) {
+        let (shown, text) = match run.status.as_str() {
+            "QUEUED" if self.rows[index].shown == Shown::Alone => return,
+            "QUEUED" => (Shown::Waiting, "waiting for a worker".to_owned()),
+            "PAUSED" => (Shown::Paused, self.paused(index, run)),
+            _ if self.rows[index].shown == Shown::Running => return,
+            _ if run.rows_read == 0 => (Shown::Running, "running".to_owned()),
+            _ => (Shown::Running, format!("{} rows", thousands(run.rows_read))),
         };
-        self.tell(place, told, text);
+        self.show(index, shown, text);
     }
 
     /// On a terminal there is little room beside a bar.
-    fn paused(&self, place: usize, run: &Run) -> String {
+    fn paused(&self, index: usize, run: &Run) -> String {
         let read = thousands(run.rows_read);
         match self.surface {
             Surface::Terminal(..) => format!("paused at {read} rows; run it to go on"),
             Surface::Lines | Surface::Nowhere => {
-                format!("paused at {read} rows; `vitrina run {}` resumes it", self.rows[place].name)
+                format!("paused at {read} rows; `vitrina run {}` resumes it", self.rows[index].name)
             }
         }
     }
 
     /// Says that a run waits and no worker is alive.
-    pub fn alone(&mut self, place: usize) {
-        self.tell(place, Told::Alone, "no worker is alive; start one with `vitrina worker`".to_owned());
+    pub fn show_no_worker(&mut self, index: usize) {
+        self.show(index, Shown::Alone, "no worker is alive; start one with `vitrina worker`".to_owned());
     }
 
     /// Says that the connection to the API is lost, so that the progress may be old.
-    pub fn lost(&mut self) {
-        for place in 0..self.rows.len() {
-            if !self.rows[place].bar.is_finished() {
-                self.tell(place, Told::Lost, "the connection is lost; coming back".to_owned());
+    pub fn show_lost(&mut self) {
+        for index in 0..self.rows.len() {
+            if !self.rows[index].bar.is_finished() {
+                self.show(index, Shown::Lost, "the connection is lost; coming back".to_owned());
             }
         }
     }
 
-    fn tell(&mut self, place: usize, told: Told, text: String) {
-        let row = &mut self.rows[place];
-        if row.told == told {
+    fn show(&mut self, index: usize, shown: Shown, text: String) {
+        let row = &mut self.rows[index];
+        if row.shown == shown {
             return;
         }
-        row.told = told;
+        row.shown = shown;
         if let Surface::Lines = self.surface {
             output::note(format!("{}: {text}", row.name));
         }
         row.bar.set_message(text);
     }
 
-    /// Shows the end of a run.
-    pub fn end(&mut self, place: usize, run: &Run) {
-        let row = &mut self.rows[place];
+    pub fn show_end(&mut self, index: usize, run: &Run) {
+        let row = &mut self.rows[index];
         let good = run.is_success();
         row.bar.set_style(style(if good { End::Good } else { End::Bad }));
         if good {
@@ -151,7 +148,6 @@ impl Bars {
         }
     }
 
-    /// Removes all bars.
     pub fn clear(&self) {
         for row in &self.rows {
             row.bar.finish_and_clear();
@@ -183,17 +179,12 @@ enum End {
 }
 
 fn style(end: End) -> ProgressStyle {
-    let (mark, colour) = match end {
-        End::NotYet => ("{spinner:.cyan}", "cyan"),
-        End::Good => ("{spinner:.green}", "green"),
-        End::Bad => ("{spinner:.red}", "red"),
+    let (colour, last) = match end {
+        End::NotYet => ("cyan", " "),
+        End::Good => ("green", "✓"),
+        End::Bad => ("red", "✗"),
     };
-    let template = format!("{mark} {{prefix}} {{bar:16.{colour}/dim}} {{wide_msg}}");
-    let last = match end {
-        End::NotYet => " ",
-        End::Good => "✓",
-        End::Bad => "✗",
-    };
+    let template = format!("{{spinner:.{colour}}} {{prefix}} {{bar:16.{colour}/dim}} {{wide_msg}}");
     // The template is a constant; if it were wrong, the default style is used.
     ProgressStyle::with_template(&template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -64,7 +64,7 @@ pub struct CinemaSize {
 
 /// How far the filling of one table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct FillProgress {
     /// The table, for instance `content.film_work`.
     pub table: &'static str,
     /// The part of `total` that is done.
@@ -75,17 +75,14 @@ pub struct Progress {
 /// What [`generate`] did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CinemaSummary {
-    /// The rows added to each table.
     pub added: Vec<(&'static str, u64)>,
     pub took: Duration,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum CinemaError {
-    /// Ratings need films.
     #[error("ratings need films: ask for at least one film, or for no ratings")]
     NothingToRate,
-    /// A table of this name exists and is not ours.
     #[error(
         "{table} exists already and is not the demo's (it has {found}); nothing was changed: use another database for \
          the demo, or your own tables without it"
@@ -101,7 +98,6 @@ impl CinemaSummary {
         self.added.iter().map(|(_, rows)| rows).sum()
     }
 
-    /// The rows added to one table.
     pub fn added_to(&self, table: &str) -> u64 {
         self.added.iter().filter(|(name, _)| *name == table).map(|(_, rows)| rows).sum()
     }
@@ -112,7 +108,7 @@ impl CinemaSummary {
 pub async fn generate(
     pool: &PgPool,
     size: CinemaSize,
-    mut progress: impl FnMut(Progress) + Send,
+    mut progress: impl FnMut(FillProgress) + Send,
 ) -> Result<CinemaSummary, CinemaError> {
     if size.films == 0 && size.ratings > 0 {
         return Err(CinemaError::NothingToRate);
@@ -175,7 +171,7 @@ impl Fill {
         &self,
         connection: &mut PgConnection,
         newest: Option<DateTime<Utc>>,
-        progress: &mut (impl FnMut(Progress) + Send),
+        progress: &mut (impl FnMut(FillProgress) + Send),
     ) -> Result<u64, sqlx::Error> {
         let mut added = 0;
         let mut done = 0;
@@ -184,7 +180,7 @@ impl Fill {
             added += self.add(connection, done + 1, last, newest).await?;
             done = last;
             let (done, total) = (done.unsigned_abs(), self.numbers.unsigned_abs());
-            progress(Progress { table: self.table, done, total });
+            progress(FillProgress { table: self.table, done, total });
         }
         Ok(added)
     }

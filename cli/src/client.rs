@@ -2,6 +2,7 @@
 //!
 //! One method a call. An answer that is no success becomes a [`ClientError`], which says what to do about it.
 
+mod address;
 mod connection;
 mod error;
 mod events;
@@ -9,18 +10,19 @@ mod model;
 mod reports;
 mod request;
 
+use reqwest::Method;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-pub use connection::{Address, Connection};
-pub use error::{ClientError, FieldError, Problem};
+pub use address::Address;
+pub use connection::Connection;
+pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{List, Pipeline, Progress, RequestedRun, Run, State, Status, Target, Transition, Worker};
+pub use model::{List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
 
 use crate::nearest;
 use request::{Request, segment};
 
-/// How many items a page of a list has.
 const PAGE: usize = 200;
 
 /// Options of a run that differ from the pipeline's usual ones.
@@ -32,7 +34,6 @@ pub struct RunKind {
     pub allow_removal: bool,
 }
 
-/// Talks to one API.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -41,7 +42,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// Every pipeline, page by page.
     pub async fn pipelines(&self) -> Result<Vec<Value>, ClientError> {
         self.all_pages("pipelines").await
     }
@@ -74,20 +74,14 @@ impl Client {
         }
     }
 
-    /// Stores a new pipeline.
     pub async fn create_pipeline(&self, body: &Value) -> Result<Value, ClientError> {
         self.post("pipelines", Some(body)).await
     }
 
     /// Changes a pipeline, if it is still at that version.
     pub async fn change_pipeline(&self, name: &str, version: i64, changes: &Value) -> Result<Value, ClientError> {
-        let request = Request::patch(&format!("pipelines/{}", segment(name))).body(changes);
+        let request = Request::new(Method::PATCH, &format!("pipelines/{}", segment(name))).body(changes);
         self.send(request.header("If-Match", format!("\"{version}\""))).await
-    }
-
-    /// The status of a pipeline, its unfinished run and how far that is.
-    pub async fn status(&self, name: &str) -> Result<Status, ClientError> {
-        self.of_pipeline(name, self.get(&format!("pipelines/{}/status", segment(name))).await).await
     }
 
     /// How far a pipeline is durably written.
@@ -95,30 +89,26 @@ impl Client {
         self.of_pipeline(name, self.get(&format!("pipelines/{}/state", segment(name))).await).await
     }
 
-    /// The newest runs of a pipeline.
     pub async fn runs(&self, name: &str, limit: u32) -> Result<Value, ClientError> {
         self.of_pipeline(name, self.get(&format!("pipelines/{}/runs?limit={limit}", segment(name))).await).await
     }
 
-    /// One run.
     pub async fn run<T: DeserializeOwned>(&self, id: &str) -> Result<T, ClientError> {
         self.get(&format!("runs/{}", segment(id))).await
     }
 
-    /// Requests a run of a pipeline.
     pub async fn request_run(&self, name: &str, key: Option<&str>, kind: RunKind) -> Result<RequestedRun, ClientError> {
         let wanted = [("full", kind.full), ("allow_removal", kind.allow_removal)];
         let wanted: Vec<_> =
             wanted.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| format!("{name}=true")).collect();
         let query = if wanted.is_empty() { String::new() } else { format!("?{}", wanted.join("&")) };
-        let mut request = Request::post(&format!("pipelines/{}/run{query}", segment(name)));
+        let mut request = Request::new(Method::POST, &format!("pipelines/{}/run{query}", segment(name)));
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key.to_owned());
         }
         self.of_pipeline(name, self.send(request).await).await
     }
 
-    /// Repeats an earlier run.
     pub async fn again(&self, run: &str) -> Result<RequestedRun, ClientError> {
         self.post(&format!("runs/{}/again", segment(run)), None).await
     }
@@ -128,7 +118,6 @@ impl Client {
         self.of_pipeline(name, self.post(&format!("pipelines/{}/{command}", segment(name)), None).await).await
     }
 
-    /// The whitelist of targets.
     pub async fn targets(&self) -> Result<Value, ClientError> {
         self.get("targets").await
     }
@@ -138,12 +127,10 @@ impl Client {
         self.post(if dry_run { "targets?dry_run=true" } else { "targets" }, Some(target)).await
     }
 
-    /// Takes a target off the whitelist.
     pub async fn forget_target(&self, target: &str) -> Result<(), ClientError> {
-        self.answer(Request::delete(&format!("targets/{}", segment(target)))).await.map(|_| ())
+        self.answer(Request::new(Method::DELETE, &format!("targets/{}", segment(target)))).await.map(|_| ())
     }
 
-    /// The workers that are alive.
     pub async fn workers(&self) -> Result<Value, ClientError> {
         self.get("workers").await
     }
@@ -161,15 +148,10 @@ impl Client {
     }
 
     async fn all_pages(&self, path: &str) -> Result<Vec<Value>, ClientError> {
-        #[derive(serde::Deserialize)]
-        struct Page {
-            items: Vec<Value>,
-            next_cursor: Option<String>,
-        }
         let (mut items, mut cursor) = (Vec::new(), None);
         loop {
             let after = cursor.map(|cursor: String| format!("&cursor={}", segment(&cursor))).unwrap_or_default();
-            let page: Page = self.get(&format!("{path}?limit={PAGE}{after}")).await?;
+            let page: List<Value> = self.get(&format!("{path}?limit={PAGE}{after}")).await?;
             items.extend(page.items);
             match page.next_cursor {
                 Some(next) => cursor = Some(next),
@@ -188,9 +170,4 @@ impl Client {
         let meant = nearest::of(name, names).map(str::to_owned);
         Err(ClientError::NoPipeline { name: name.to_owned(), meant, known: known.len() })
     }
-}
-
-/// The JSON of a list, in the API's own form.
-pub fn items(items: Vec<Value>) -> Value {
-    json!({ "items": items })
 }

@@ -31,8 +31,8 @@ pub use self::installation::SearchPath;
 pub use self::running::{Running, running};
 
 use self::cluster::OWNER;
-use self::files::{read_or_make_password, read_password};
-use self::home::Home;
+use self::files::{read_or_create_password, read_password};
+use self::home::ServerFiles;
 use self::lock::Lock;
 use self::postmaster::Postmaster;
 
@@ -44,10 +44,14 @@ const WRONG_PASSWORD: &str = "28P01";
 /// A running server of our own. Dropping it asks the server to shut down; [`stop`](Self::stop) also waits for it.
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
+    /// The database as its owner `vitrina_owner`, a superuser: for migrations.
+    pub admin_url: String,
+    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
+    /// the [`app_password`](Self::app_password).
+    pub app_url: String,
+    /// The password in [`app_url`](Self::app_url): letters and digits.
+    pub app_password: String,
     postmaster: Postmaster,
-    admin_url: String,
-    app_url: String,
-    app_password: String,
     _lock: Lock,
 }
 
@@ -59,18 +63,18 @@ impl EmbeddedPostgres {
 
     /// Like [`start`](Self::start), with the programs found in these directories.
     pub async fn start_with(data_dir: &Path, programs: &SearchPath) -> Result<Self, EmbeddedPostgresError> {
-        let home = Home::open(data_dir).await?;
+        let home = ServerFiles::open(data_dir).await?;
         let lock = Lock::take(&home)?;
         cluster::tidy(&home)?;
         let installation = programs.find(&home.cluster())?;
         let owner_password = if cluster::exists(&home) {
             read_password(&home.owner_password())?.ok_or_else(|| wrong_password(&home))?
         } else {
-            let password = read_or_make_password(&home.owner_password())?;
+            let password = read_or_create_password(&home.owner_password())?;
             cluster::create(&home, &installation, &password).await?;
             password
         };
-        let app_password = read_or_make_password(&home.app_password())?;
+        let app_password = read_or_create_password(&home.app_password())?;
         let (postmaster, port) = launch::adopt_or_start(&home, &installation).await?;
         create_database(&home, port, &owner_password).await?;
         info!(port, cluster = %home.cluster().display(), "embedded postgresql is ready");
@@ -81,22 +85,6 @@ impl EmbeddedPostgres {
             app_password,
             _lock: lock,
         })
-    }
-
-    /// The database as its owner `vitrina_owner`, a superuser: for migrations.
-    pub fn admin_url(&self) -> &str {
-        &self.admin_url
-    }
-
-    /// The database as `vitrina_app`, the services' account. Migrations create it; the caller that applied them gives it
-    /// the [`app_password`](Self::app_password).
-    pub fn app_url(&self) -> &str {
-        &self.app_url
-    }
-
-    /// The password in [`app_url`](Self::app_url): letters and digits.
-    pub fn app_password(&self) -> &str {
-        &self.app_password
     }
 
     /// Shuts the server down and waits until it has ended: in order, and if that takes too long, at once.
@@ -110,7 +98,7 @@ fn url(account: &str, password: &str, port: u16, database: &str) -> String {
     format!("postgres://{account}:{password}@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
-async fn create_database(home: &Home, port: u16, password: &str) -> Result<(), EmbeddedPostgresError> {
+async fn create_database(home: &ServerFiles, port: u16, password: &str) -> Result<(), EmbeddedPostgresError> {
     let refused = |action| {
         let log = home.log();
         move |source| EmbeddedPostgresError::Refused { action, port, log, source }
@@ -145,6 +133,6 @@ fn is_wrong_password(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|answer| answer.code()).is_some_and(|code| code == WRONG_PASSWORD)
 }
 
-fn wrong_password(home: &Home) -> EmbeddedPostgresError {
+fn wrong_password(home: &ServerFiles) -> EmbeddedPostgresError {
     EmbeddedPostgresError::Password { file: home.owner_password(), cluster: home.cluster() }
 }

@@ -39,9 +39,9 @@ impl Home {
             started = EmbeddedPostgres::start(data_dir) => started?,
             () = stop.cancelled() => return Ok(None),
         };
-        let owner = database.at(embedded.admin_url().parse()?);
-        let app = database.at(embedded.app_url().parse()?);
-        let password = embedded.app_password().to_owned();
+        let owner = database.at(embedded.admin_url.parse()?);
+        let app = database.at(embedded.app_url.parse()?);
+        let password = embedded.app_password.clone();
         let home = Self { owner, app, embedded: Some(embedded) };
         let pool = home.migrate(source).await?;
         set_app_password(&pool, &password).await?;

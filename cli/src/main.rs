@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use vitrina::{arguments::Arguments, commands};
+use vitrina::arguments::Arguments;
 use vitrina_shared::{
     config,
     process::{self, Failure},
@@ -18,5 +18,5 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(arguments: Arguments) -> Result<(), Failure> {
     // On the heap: the largest command's future is large.
-    Box::pin(commands::run(arguments)).await
+    Box::pin(arguments.run()).await
 }

@@ -12,13 +12,12 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 pub use quiet_keys::QuietKeys;
-pub use style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, counted, duration, paint, status, thousands, time};
-pub use table::{Cell, Table};
+pub use style::{BAD, BOLD, DIM, GOOD, WARN, counted, duration, paint, status, thousands, time};
+pub use table::{Cell, Table, table};
 
 pub use vitrina_shared::process::printable;
 use vitrina_shared::process::{Failure, steers_a_terminal};
 
-/// The format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct Format {
     /// Print JSON, as the API wrote it
@@ -60,7 +59,6 @@ fn write_line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints a note on standard error.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr().lock(), "{}", style::clean(text.as_ref()));
 }
@@ -86,7 +84,6 @@ pub fn escaped(json: &str) -> String {
     text
 }
 
-/// Whether both streams are a terminal.
 pub fn is_interactive() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }

@@ -7,25 +7,22 @@ mod check;
 mod entries;
 mod yaml;
 
-use std::{fmt, path::Path};
+use std::{collections::HashSet, fmt, path::Path};
 
 use serde_json::Value;
 use vitrina_shared::process::Failure;
 
-pub use entries::{NewTarget, PipelineEntry, TargetEntry, schema};
-pub use yaml::Place;
+pub use entries::{PipelineEntry, TargetEntry, schema};
+pub use yaml::LineColumn;
 
-use self::entries::Document;
+use self::entries::YamlDocument;
 use self::yaml::Node;
 use crate::client::FieldError;
 
-/// The content of a file.
 #[derive(Debug)]
 pub struct PipelineFile {
     pub name: String,
-    /// The targets, in the order of the file.
     pub targets: Vec<Entry<TargetEntry>>,
-    /// The pipelines, in the order of the file.
     pub pipelines: Vec<Entry<PipelineEntry>>,
 }
 
@@ -33,16 +30,17 @@ pub struct PipelineFile {
 #[derive(Debug)]
 pub struct Entry<T> {
     pub wanted: T,
+    /// Kind and name.
+    title: String,
     node: Node,
 }
 
 /// A problem of a file and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub place: Place,
+pub struct FileProblem {
+    pub place: LineColumn,
     /// What it is about: a pipeline, a target, a field.
     pub about: String,
-    /// What is wrong and what would be right.
     pub message: String,
 }
 
@@ -59,7 +57,7 @@ impl PipelineFile {
     }
 
     /// Reads a file's text. All problems come at once.
-    pub fn parse(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, Vec<FileProblem>> {
         let documents = yaml::parse(text).map_err(|problem| vec![problem])?;
         let problems: Vec<_> = documents.iter().flat_map(check::problems).collect();
         if !problems.is_empty() {
@@ -73,53 +71,42 @@ impl PipelineFile {
         if twice.is_empty() { Ok(file) } else { Err(twice) }
     }
 
-    fn add(&mut self, node: &Node) -> Result<(), Problem> {
+    fn add(&mut self, node: &Node) -> Result<(), FileProblem> {
         // serde finds what the schema cannot express, for instance numbers that are too large.
-        let document: Document = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
+        let document: YamlDocument = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
             let field = error.path().to_string();
-            Problem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
+            FileProblem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
         })?;
         let entry =
             |field: &str, at: usize| node.child(field).and_then(|list| list.item(at)).cloned().unwrap_or_default();
-        let targets = document.targets.into_iter().enumerate();
-        self.targets.extend(targets.map(|(at, wanted)| Entry { wanted, node: entry("targets", at) }));
-        let pipelines = document.pipelines.into_iter().enumerate();
-        self.pipelines.extend(pipelines.map(|(at, wanted)| Entry { wanted, node: entry("pipelines", at) }));
+        self.targets.extend(document.targets.into_iter().enumerate().map(|(at, wanted)| {
+            let title = format!("target {}", wanted.target);
+            Entry { wanted, title, node: entry("targets", at) }
+        }));
+        self.pipelines.extend(document.pipelines.into_iter().enumerate().map(|(at, wanted)| {
+            let title = format!("pipeline {}", wanted.name);
+            Entry { wanted, title, node: entry("pipelines", at) }
+        }));
         Ok(())
     }
 
-    fn named_twice(&self) -> Vec<Problem> {
-        let named = |entry: &Entry<PipelineEntry>| entry.wanted.name.clone();
-        let again = self
-            .pipelines
-            .iter()
-            .enumerate()
-            .filter(|(at, entry)| self.pipelines[..*at].iter().any(|before| named(before) == named(entry)));
-        again.map(|(_, entry)| entry.problem("name", "another pipeline of this file has the same name")).collect()
+    fn named_twice(&self) -> Vec<FileProblem> {
+        let mut names = HashSet::new();
+        let again = self.pipelines.iter().filter(|entry| !names.insert(&entry.wanted.name));
+        again.map(|entry| entry.problem("name", "another pipeline of this file has the same name")).collect()
     }
 }
 
-impl Entry<PipelineEntry> {
-    /// Something that is wrong with a field of it.
-    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
-        let about = about("pipeline", &self.wanted.name, field);
-        Problem { place: self.node.place(field), about, message: message.into() }
+impl<T> Entry<T> {
+    /// A problem of one of its fields; with an empty field, of the whole entry.
+    pub fn problem(&self, field: &str, message: impl Into<String>) -> FileProblem {
+        let comma = if field.is_empty() { "" } else { ", " };
+        let about = format!("{}{comma}{field}", self.title);
+        FileProblem { place: self.node.place(field), about, message: message.into() }
     }
 }
 
-impl Entry<TargetEntry> {
-    /// Something that is wrong with a field of it.
-    pub fn problem(&self, field: &str, message: impl Into<String>) -> Problem {
-        let about = about("target", &self.wanted.target, field);
-        Problem { place: self.node.place(field), about, message: message.into() }
-    }
-}
-
-fn about(kind: &str, name: &str, field: &str) -> String {
-    if field.is_empty() { format!("{kind} {name}") } else { format!("{kind} {name}, {field}") }
-}
-
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let separator = if self.about.is_empty() { "" } else { ": " };
         write!(f, "{}: {}{separator}{}", self.place, self.about, self.message)
@@ -127,14 +114,14 @@ impl fmt::Display for Problem {
 }
 
 /// All problems of a file as one message, a line each.
-pub fn report(name: &str, problems: &[Problem]) -> String {
+pub fn report(name: &str, problems: &[FileProblem]) -> String {
     let many = if problems.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", problems.len()) };
     let lines = problems.iter().map(|problem| format!("\n  {name}:{problem}"));
     format!("{name} has {many}, nothing was changed:{}", lines.collect::<String>())
 }
 
 /// Problems that the API found, as problems of an entry.
-pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> Problem) -> Vec<Problem> {
+pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> FileProblem) -> Vec<FileProblem> {
     errors.into_iter().map(|error| problem(&error.field, error.message)).collect()
 }
 

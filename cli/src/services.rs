@@ -14,7 +14,6 @@ use vitrina_worker::Worker;
 /// The settings of the API and workers on one database.
 pub type Settings = (LogConfig, OptionalDatabaseConfig, ApiConfig, WorkerConfig, SourceConfig);
 
-/// Running services.
 pub struct Services {
     pub addr: SocketAddr,
     running: JoinSet<Result<(), Failure>>,

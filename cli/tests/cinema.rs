@@ -4,7 +4,7 @@ use sqlx::{
     AssertSqlSafe, PgPool,
     types::chrono::{DateTime, Utc},
 };
-use vitrina::cinema::{CinemaError, CinemaSize, CinemaSummary, Progress, generate};
+use vitrina::cinema::{CinemaError, CinemaSize, CinemaSummary, FillProgress, generate};
 use vitrina_shared::testing::TestDatabase;
 
 const SMALL: CinemaSize = CinemaSize { films: 2_000, ratings: 20_000 };
@@ -58,7 +58,7 @@ async fn fingerprint_with(db: &PgPool, moments: bool) -> String {
 async fn a_cinema_has_the_size_that_was_asked_for_and_tells_its_progress() {
     let database = TestDatabase::create().await;
     let db = database.admin();
-    let mut seen: Vec<Progress> = Vec::new();
+    let mut seen: Vec<FillProgress> = Vec::new();
     let size = CinemaSize { films: 2_000, ratings: 210_000 };
     let summary = generate(db, size, |progress| seen.push(progress)).await.expect("the cinema");
     assert_eq!(count(db, "select count(*) from content.film_work").await, 2_000);

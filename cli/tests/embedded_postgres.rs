@@ -53,13 +53,13 @@ async fn stop(server: EmbeddedPostgres) {
 }
 
 async fn execute(server: &EmbeddedPostgres, sql: &'static str) {
-    let mut connection = PgConnection::connect(server.admin_url()).await.expect("a connection");
+    let mut connection = PgConnection::connect(&server.admin_url).await.expect("a connection");
     sqlx::query(sql).execute(&mut connection).await.expect("a statement that works");
     connection.close().await.expect("a clean end");
 }
 
 async fn ask(server: &EmbeddedPostgres, sql: &'static str) -> String {
-    let mut connection = PgConnection::connect(server.admin_url()).await.expect("a connection");
+    let mut connection = PgConnection::connect(&server.admin_url).await.expect("a connection");
     let answer = sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("an answer");
     connection.close().await.expect("a clean end");
     answer
@@ -105,15 +105,15 @@ async fn a_victim_starts_a_server_and_waits() {
 async fn a_restart_keeps_the_data_the_port_and_the_passwords() {
     let place = Place::new();
     let server = place.start().await;
-    let (admin_url, app_url) = (server.admin_url().to_owned(), server.app_url().to_owned());
-    assert!(app_url.contains(&format!("vitrina_app:{}@127.0.0.1:", server.app_password())));
+    let (admin_url, app_url) = (server.admin_url.clone(), server.app_url.clone());
+    assert!(app_url.contains(&format!("vitrina_app:{}@127.0.0.1:", server.app_password)));
     execute(&server, "create table kept as select 'Ирония судьбы' as word").await;
     stop(server).await;
     assert!(!place.pid_file().exists(), "a clean stop leaves no pid file");
 
     let server = place.start().await;
-    assert_eq!(server.admin_url(), admin_url);
-    assert_eq!(server.app_url(), app_url);
+    assert_eq!(server.admin_url, admin_url);
+    assert_eq!(server.app_url, app_url);
     assert_eq!(ask(&server, "select upper(word) from kept").await, "ИРОНИЯ СУДЬБЫ");
     stop(server).await;
 }
@@ -139,7 +139,7 @@ async fn the_cluster_is_private_and_durable() {
 }
 
 #[tokio::test]
-async fn a_port_that_somebody_took_is_replaced() {
+async fn a_port_that_another_program_took_is_replaced() {
     let place = Place::new();
     let server = place.start().await;
     let first = ask(&server, "show port").await;

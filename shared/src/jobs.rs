@@ -4,13 +4,18 @@
 
 pub mod trace_context;
 
+use std::{ops::Deref, time::Duration};
+
 use apalis_core::task::{builder::TaskBuilder, task_id::TaskId};
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::Value;
 use sqlx::PgConnection;
 use ulid::Ulid;
 
-use crate::domain::{PipelineId, Position, ReportId, ReportKind, RunId};
+use crate::{
+    domain::{PipelineId, Position, ReportId, ReportKind, RunId},
+    store::queue,
+};
 
 /// The queue's name in `apalis.jobs`.
 pub const BATCH_QUEUE: &str = "vitrina:batches";
@@ -21,14 +26,12 @@ pub const MAX_RESCUES: u8 = 10;
 /// What a job of the queue is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// A batch of a run.
-    Batch(BatchJob),
-    /// A report.
-    Report(ReportJob),
+    Batch(Queued<BatchJob>),
+    Report(Queued<ReportJob>),
 }
 
 impl Job {
-    /// Reads a payload. One that does not say what it is, is a batch: they were here first.
+    /// Reads a payload. One without a `job` is a batch (the format before there were reports).
     pub fn decode(payload: Value) -> Result<Self, serde_json::Error> {
         match payload.get("job").and_then(Value::as_str) {
             None => serde_json::from_value(payload).map(Self::Batch),
@@ -41,51 +44,21 @@ impl Job {
 /// How a report's payload says what it is.
 const REPORT: &str = "report";
 
-/// A report to be made: the payload of a job.
+/// A report to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportJob {
     job: String,
     pub report_id: ReportId,
     pub kind: ReportKind,
-    /// How often it failed.
-    #[serde(default)]
-    pub attempt: u32,
-    /// How often the server ended its session.
-    #[serde(default)]
-    pub lost: u32,
-    /// When it was queued, in microseconds of the server's clock.
-    #[serde(default)]
-    pub queued_us: Option<i64>,
-    /// The request that all of this came from.
-    pub correlation_id: String,
-    /// Where its trace stands, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
 }
 
 impl ReportJob {
-    /// The job of a report.
-    pub fn new(report_id: ReportId, kind: ReportKind, correlation_id: &str) -> Self {
-        let correlation_id = correlation_id.to_owned();
-        Self {
-            job: REPORT.to_owned(),
-            report_id,
-            kind,
-            attempt: 0,
-            lost: 0,
-            queued_us: None,
-            correlation_id,
-            traceparent: trace_context::current(),
-        }
-    }
-
-    /// The same after one more attempt that failed.
-    pub fn again(&self) -> Self {
-        Self { attempt: self.attempt + 1, ..self.clone() }
+    pub fn new(report_id: ReportId, kind: ReportKind) -> Self {
+        Self { job: REPORT.to_owned(), report_id, kind }
     }
 }
 
-/// One batch of one range of a run: the payload of a job.
+/// One batch of one range of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchJob {
     pub pipeline_id: PipelineId,
@@ -96,7 +69,14 @@ pub struct BatchJob {
     pub batch: i64,
     /// The row after which the batch begins.
     pub after: Option<Position>,
-    /// How often this batch failed.
+}
+
+/// The payload of a job: what is to be done, and what is known of its way through the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queued<J> {
+    #[serde(flatten)]
+    pub job: J,
+    /// How often it failed.
     #[serde(default)]
     pub attempt: u32,
     /// How often the server ended its session.
@@ -112,16 +92,61 @@ pub struct BatchJob {
     pub traceparent: Option<String>,
 }
 
+impl<J> Queued<J> {
+    /// A job that was not tried yet, as part of the current trace.
+    pub fn new(job: J, correlation_id: &str) -> Self {
+        let (correlation_id, traceparent) = (correlation_id.to_owned(), trace_context::current());
+        Self { job, attempt: 0, lost: 0, queued_us: None, correlation_id, traceparent }
+    }
+}
+
+impl<J> Deref for Queued<J> {
+    type Target = J;
+
+    fn deref(&self) -> &J {
+        &self.job
+    }
+}
+
+/// A job in the hands of a worker.
+#[derive(Debug, Clone)]
+pub struct Held<J> {
+    /// Its id in the queue.
+    pub id: String,
+    pub worker: String,
+    pub queued: Queued<J>,
+}
+
+impl<J: Serialize + Clone> Held<J> {
+    /// Takes the job out of the queue. Whether this worker still had it.
+    pub async fn finish(&self, tx: &mut PgConnection) -> sqlx::Result<bool> {
+        queue::finish(tx, &self.id, &self.worker).await
+    }
+
+    /// Returns the job to the queue for `delay`, after so many failed attempts. Whether this worker still had it.
+    pub async fn put_back(&self, tx: &mut PgConnection, attempt: u32, delay: Duration) -> Result<bool, EnqueueError> {
+        let payload = serde_json::to_vec(&Queued { attempt, ..self.queued.clone() })?;
+        let returned = queue::put_back(tx, &self.id, &self.worker, &payload, delay).await?;
+        queue::announce(tx).await?;
+        Ok(returned)
+    }
+}
+
+impl<J> Deref for Held<J> {
+    type Target = Queued<J>;
+
+    fn deref(&self) -> &Queued<J> {
+        &self.queued
+    }
+}
+
 /// Why a job could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
-    /// The payload could not be written.
     #[error("the job could not be encoded: {0}")]
     Encode(#[from] serde_json::Error),
-    /// The database refused.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
-    /// The queue refused.
     #[error("the queue refused the job: {0}")]
     Queue(String),
 }
@@ -141,51 +166,27 @@ pub fn new_id() -> String {
     Ulid::generate().to_string()
 }
 
-/// Queues a batch to run as soon as the transaction commits, and returns the job's id.
-pub async fn enqueue(tx: &mut PgConnection, job: &BatchJob) -> Result<String, EnqueueError> {
-    let clock = read_clock(tx).await?;
-    let job = BatchJob { queued_us: Some(clock.now_us), ..job.clone() };
-    push(tx, serde_json::to_vec(&job)?, &clock).await
-}
-
-/// Queues a report to be made as soon as the transaction commits, and returns the job's id.
-pub async fn enqueue_report(tx: &mut PgConnection, job: &ReportJob) -> Result<String, EnqueueError> {
-    let clock = read_clock(tx).await?;
-    let job = ReportJob { queued_us: Some(clock.now_us), ..job.clone() };
-    push(tx, serde_json::to_vec(&job)?, &clock).await
-}
-
-async fn push(tx: &mut PgConnection, payload: Vec<u8>, clock: &Clock) -> Result<String, EnqueueError> {
-    let id = new_id();
-    let task = TaskBuilder::new(payload)
-        .task_id(TaskId::from_string(id.clone()))
-        .run_at_timestamp(clock.already_due)
-        .max_attempts(MAX_RESCUES.into())
-        .build();
-    apalis_postgres::queries::push_tasks(tx, BATCH_QUEUE, vec![task]).await?;
-    Ok(id)
-}
-
-/// The server's clock.
-struct Clock {
-    now_us: i64,
-    already_due: u64,
-}
-
-/// Reads the server's clock, and a time before the transaction's start.
+/// Queues a job to be executed as soon as the transaction commits, and returns its id.
 ///
 /// The queue announces a job only if its time is not after the transaction's `now()`, which is its start; a job pushed
 /// with the client's present time would wait for the next poll.
-async fn read_clock(tx: &mut PgConnection) -> Result<Clock, sqlx::Error> {
-    let row = sqlx::query!(
+pub async fn enqueue<J: Serialize>(tx: &mut PgConnection, job: Queued<J>) -> Result<String, EnqueueError> {
+    let clock = sqlx::query!(
         r#"
         select (extract(epoch from clock_timestamp()) * 1000000)::bigint as "now_us!",
                extract(epoch from now())::bigint - 1 as "already_due!"
         "#
     )
-    .fetch_one(tx)
+    .fetch_one(&mut *tx)
     .await?;
-    Ok(Clock { now_us: row.now_us, already_due: u64::try_from(row.already_due).unwrap_or_default() })
+    let id = new_id();
+    let task = TaskBuilder::new(serde_json::to_vec(&Queued { queued_us: Some(clock.now_us), ..job })?)
+        .task_id(TaskId::from_string(id.clone()))
+        .run_at_timestamp(u64::try_from(clock.already_due).unwrap_or_default())
+        .max_attempts(MAX_RESCUES.into())
+        .build();
+    apalis_postgres::queries::push_tasks(tx, BATCH_QUEUE, vec![task]).await?;
+    Ok(id)
 }
 
 #[cfg(test)]
@@ -205,10 +206,10 @@ mod tests {
 
     #[test]
     fn a_report_reads_back_as_one_and_never_as_a_batch() {
-        let job = ReportJob::new(ReportId::generate(), ReportKind::Preview, "c");
+        let job = Queued::new(ReportJob::new(ReportId::generate(), ReportKind::Preview), "c");
         let payload = serde_json::to_value(&job).expect("a payload");
         assert_eq!(Job::decode(payload.clone()).expect("a report"), Job::Report(job));
-        assert!(serde_json::from_value::<BatchJob>(payload).is_err());
+        assert!(serde_json::from_value::<Queued<BatchJob>>(payload).is_err());
     }
 
     #[test]

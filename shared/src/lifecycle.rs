@@ -10,7 +10,7 @@
 //! What follows from a transition (events, and whatever else reacts to it) reads the log by `id > cursor`. Nothing hangs on the
 //! code that writes it.
 
-mod enqueue;
+mod again;
 pub mod execution;
 mod recovery;
 mod refusal;
@@ -32,10 +32,11 @@ use crate::{
     },
 };
 
+pub use again::run_again;
 pub use execution::give_up;
 pub use recovery::recover;
 pub use refusal::LifecycleError;
-pub use request::{RequestedRun, WantedRun, request_run, run_again};
+pub use request::{RequestedRun, WantedRun, request_run};
 pub use shared_target::{forget_others, refuse_shared_target};
 
 /// Who wants something, and the request it came with.
@@ -50,9 +51,7 @@ pub struct Cause<'a> {
 /// What cancelling a run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled {
-    /// Status of the pipeline now.
     pub status: Status,
-    /// Statements that were cancelled on the server.
     pub statements: u64,
 }
 

@@ -11,9 +11,9 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{ErrorClass, PipelineRef, Report, ReportId, ReportRequest},
-    jobs::{self, EnqueueError, ReportJob},
+    jobs::{self, EnqueueError, Held, Queued, ReportJob},
     lifecycle::Cause,
-    store::{pipelines, queue, reports},
+    store::{pipelines, reports},
 };
 
 /// The limit of unfinished reports: further requests are refused.
@@ -24,29 +24,18 @@ const MOST_OF_ONE: i64 = 50;
 /// Why a report was not queued, or did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// There is no such pipeline.
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// Too many wait already.
     #[error("too many reports wait for a worker")]
     TooMany,
-    /// The job could not be queued.
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
 
-/// A report's job in the hands of a worker.
-#[derive(Debug, Clone)]
-pub struct HeldReport {
-    /// The job's id in the queue.
-    pub id: String,
-    pub job: ReportJob,
-    /// The worker that holds it.
-    pub worker: String,
-}
+/// The job of a report in the hands of a worker.
+pub type HeldReport = Held<ReportJob>;
 
 /// Queues a report.
 pub async fn request(
@@ -64,7 +53,8 @@ pub async fn request(
     }
     let id = ReportId::generate();
     let (requested_by, correlation_id) = (cause.actor, cause.correlation_id);
-    let job_id = jobs::enqueue_report(&mut tx, &ReportJob::new(id, request.kind(), correlation_id)).await?;
+    let job = Queued::new(ReportJob::new(id, request.kind()), correlation_id);
+    let job_id = jobs::enqueue(&mut tx, job).await?;
     let report = reports::NewReport { id, pipeline_id, request, requested_by, correlation_id, job_id: &job_id };
     reports::insert(&mut tx, &report).await?;
     tx.commit().await?;
@@ -74,17 +64,17 @@ pub async fn request(
 
 /// Begins the report of a job; nothing if it has ended or is gone with its pipeline.
 pub async fn begin(connection: &mut PgConnection, job: &HeldReport) -> Result<Option<Report>, ReportError> {
-    if !reports::begin(connection, job.job.report_id).await? {
+    if !reports::begin(connection, job.report_id).await? {
         return Ok(None);
     }
-    Ok(reports::find(connection, job.job.report_id).await?)
+    Ok(reports::find(connection, job.report_id).await?)
 }
 
 /// Ends the report and its job with a result. Whether the job was still ours: if not, nothing may be committed.
 pub async fn finish(tx: &mut PgConnection, job: &HeldReport, result: &RawValue) -> Result<bool, ReportError> {
-    let ours = queue::finish(tx, &job.id, &job.worker).await?;
+    let ours = job.finish(tx).await?;
     if ours {
-        reports::finish(tx, job.job.report_id, result).await?;
+        reports::finish(tx, job.report_id, result).await?;
     }
     Ok(ours)
 }
@@ -93,46 +83,27 @@ pub async fn finish(tx: &mut PgConnection, job: &HeldReport, result: &RawValue) 
 pub async fn fail(
     tx: &mut PgConnection,
     job: &HeldReport,
-    class: ErrorClass,
-    error: &str,
+    (class, error): (ErrorClass, &str),
 ) -> Result<bool, ReportError> {
-    let ours = queue::finish(tx, &job.id, &job.worker).await?;
+    let ours = job.finish(tx).await?;
     if ours {
-        reports::fail(tx, job.job.report_id, class, error).await?;
+        reports::fail(tx, job.report_id, class, error).await?;
     }
     Ok(ours)
 }
 
-/// Returns the job to the queue to be tried again after `delay`.
-pub async fn retry(
+/// Returns the job to the queue for `delay`, with one more failed attempt where there is a failure.
+pub async fn put_back(
     tx: &mut PgConnection,
     job: &HeldReport,
     delay: Duration,
-    class: ErrorClass,
-    error: &str,
+    failure: Option<(ErrorClass, &str)>,
 ) -> Result<(), ReportError> {
-    if put_back(tx, job, &job.job.again(), delay).await? {
-        reports::note_failure(tx, job.job.report_id, class, error).await?;
+    let returned = job.put_back(tx, job.attempt + u32::from(failure.is_some()), delay).await?;
+    if let Some((class, error)) = failure.filter(|_| returned) {
+        reports::note_failure(tx, job.report_id, class, error).await?;
     }
     Ok(())
-}
-
-/// Returns the job to the queue as it is, because this worker cannot go on with it now.
-pub async fn give_back(tx: &mut PgConnection, job: &HeldReport, delay: Duration) -> Result<(), ReportError> {
-    put_back(tx, job, &job.job, delay).await?;
-    Ok(())
-}
-
-async fn put_back(
-    tx: &mut PgConnection,
-    job: &HeldReport,
-    next: &ReportJob,
-    delay: Duration,
-) -> Result<bool, ReportError> {
-    let payload = serde_json::to_vec(next).map_err(EnqueueError::from)?;
-    let returned = queue::put_back(tx, &job.id, &job.worker, &payload, delay).await?;
-    queue::announce(tx).await?;
-    Ok(returned)
 }
 
 /// Fails the report of a job that came back too often, because every worker that took it died.
@@ -146,8 +117,8 @@ pub async fn recover(db: &PgPool) -> Result<u64, ReportError> {
     let mut tx = db.begin().await?;
     let stranded = reports::lock_stranded(&mut tx).await?;
     for report in &stranded {
-        let job = ReportJob::new(report.id, report.request.0.kind(), &report.correlation_id);
-        let job_id = jobs::enqueue_report(&mut tx, &job).await?;
+        let job = Queued::new(ReportJob::new(report.id, report.request.0.kind()), &report.correlation_id);
+        let job_id = jobs::enqueue(&mut tx, job).await?;
         reports::set_job(&mut tx, report.id, &job_id).await?;
         tracing::warn!(report_id = %report.id, pipeline_id = %report.pipeline_id, "recovered a report without a job");
     }

@@ -241,6 +241,43 @@ fn no_module_imports_one_that_imports_it() {
     }
 }
 
+/// The files through which one request is followed, each with the name by which it leads to the next, as ARCHITECTURE lists them.
+fn walk() -> Vec<(String, String)> {
+    let architecture = read(&workspace().join("docs/ARCHITECTURE.md"));
+    let table = architecture.split("| leads on by |\n").nth(1).unwrap().lines().skip(1);
+    let rows = table.take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let cell = |place: usize| row.split('|').nth(place).unwrap().trim().trim_matches('`').to_owned();
+        (cell(1), cell(3))
+    })
+    .collect()
+}
+
+/// Whether some code has a name as a word of its own.
+fn names(code: &str, name: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    code.match_indices(name).any(|(place, _)| {
+        !is_word(code[..place].chars().next_back()) && !is_word(code[place + name.len()..].chars().next())
+    })
+}
+
+#[test]
+fn a_request_is_followed_from_its_route_to_its_last_event_through_at_most_twelve_files() {
+    let walk = walk();
+    assert!(walk.len() <= 12, "{walk:?}");
+    assert_eq!(walk[0].0, "api/src/routes/runs.rs");
+    assert_eq!(walk[walk.len() - 1].0, "api/src/routes/events.rs");
+    let files: BTreeSet<_> = walk.iter().map(|(file, _)| file).collect();
+    assert_eq!(files.len(), walk.len(), "a file is passed twice");
+    for pair in walk.windows(2) {
+        let [(file, name), (next, _)] = pair else { unreachable!() };
+        let (code, next_code) = (read(&workspace().join(file)), read(&workspace().join(next)));
+        assert!(names(&code, name), "{file} does not name {name}");
+        let last = name.rsplit("::").next().unwrap();
+        assert!(names(&next_code, last), "{next} has no {last}, by which {file} leads to it");
+    }
+}
+
 #[test]
 fn imports_are_found_however_they_are_written() {
     let code = "use crate::{a::B, c::{d, e as f}, g};\nuse super::{h};\nuse super::super::i;\nlet j = crate::k::l(super::M);\nmacro::crate::n";

@@ -22,7 +22,7 @@ use vitrina_shared::{
 
 use crate::mutex::unpoisoned;
 
-/// A clock is not set back further than this, unless somebody sees it.
+/// No clock is set back further than this without an operator who sees it.
 const LONGEST_STEP: TimeDelta = TimeDelta::days(1);
 /// The clocks of two servers that take over from each other differ by less.
 const SERVERS_DIFFER: TimeDelta = TimeDelta::hours(1);
@@ -36,8 +36,8 @@ pub struct DatabaseClock(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     last: Option<Reading>,
-    /// A step that no pipeline was told of yet.
-    untold: Option<DateTime<Utc>>,
+    /// A step that is not noted for the pipelines yet.
+    unnoted: Option<DateTime<Utc>>,
 }
 
 /// What the clock said between two moments.
@@ -49,26 +49,26 @@ struct Reading {
 }
 
 impl DatabaseClock {
-    /// Notes what the clock said just now. If it went back, and nobody was told of that yet, returns the time to which it did.
+    /// Notes what the clock said just now. Returns the time to which it went back, if that is not noted for the pipelines yet.
     fn note(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let now = Reading { asked, answered: Instant::now(), said };
         let mut known = unpoisoned(&self.0);
         let step = known.last.and_then(|last| set_back_to(last, now));
-        known.untold = known.untold.into_iter().chain(step).min();
+        known.unnoted = known.unnoted.into_iter().chain(step).min();
         if known.last.is_none_or(|last| last.answered < now.answered) {
             known.last = Some(now);
         }
-        known.untold
+        known.unnoted
     }
 
-    /// All pipelines know of this step.
-    fn told(&self, step: DateTime<Utc>) {
+    /// This step is noted for all pipelines.
+    fn forget_step(&self, step: DateTime<Utc>) {
         let mut known = unpoisoned(&self.0);
-        known.untold = known.untold.filter(|untold| *untold < step);
+        known.unnoted = known.unnoted.filter(|unnoted| *unnoted < step);
     }
 }
 
-/// Notes what the database's clock said just now. If it went back, tells all pipelines that walk by it; whether it did.
+/// Notes what the database's clock said just now. If it went back, notes that for all pipelines that walk by it; whether it did.
 pub async fn note(
     connection: &mut PgConnection,
     clock: &DatabaseClock,
@@ -77,7 +77,7 @@ pub async fn note(
 ) -> sqlx::Result<bool> {
     let Some(from) = clock.note(asked, said) else { return Ok(false) };
     let pipelines = horizon::owe_all(connection, from).await?;
-    clock.told(from);
+    clock.forget_step(from);
     report_step(from, pipelines);
     Ok(true)
 }

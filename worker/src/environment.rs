@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::Deref,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -35,26 +36,21 @@ const MAX_PLANS: usize = 256;
 /// (`store::catalog`).
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
-/// The connections that jobs have.
 #[derive(Debug, Clone)]
 pub struct Connections {
-    /// For batches.
-    pub batches: PgPool,
+    pub db: PgPool,
     /// For reading pages whose rows pass through the worker.
     pub reading: PgPool,
-    /// For describing queries.
     pub describing: Describing,
-    /// For reports.
+    /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
-    /// For heartbeats, maintenance, and giving back jobs.
+    /// For heartbeats and maintenance, and for giving jobs back where those for jobs cannot be opened.
     pub control: PgPool,
     pub sinks: Sinks,
-    /// What the database's clock said last.
     pub clock: Arc<DatabaseClock>,
 }
 
 impl Connections {
-    /// The home database as a source.
     pub fn home(&self, schemas: SourceSchemas) -> Home {
         let Self { describing, reading, clock, .. } = self.clone();
         Home { describing, schemas, reading, clock }
@@ -67,15 +63,14 @@ impl Connections {
             let query = guard::parse("select 1 as id", schemas)?;
             self.describing.describe(query, (None, None), schemas).await
         };
-        let (batches, described) = tokio::join!(self.batches.acquire(), describe);
+        let (batches, described) = tokio::join!(self.db.acquire(), describe);
         if let Some(error) = batches.err().map(GuardError::from).or(described.err()) {
             tracing::debug!(error = %error, "the first run opens its connections itself");
         }
     }
 
-    /// Closes those to the database.
     pub async fn close(&self) {
-        self.batches.close().await;
+        self.db.close().await;
         self.reading.close().await;
         self.describing.close().await;
         self.reports.close().await;
@@ -85,83 +80,50 @@ impl Connections {
 
 /// Everything a job needs.
 pub struct Environment {
-    /// For batches.
-    pub db: PgPool,
+    pub connections: Connections,
     pub sources: Sources,
-    /// For reports: however many there are, batches have their connections.
-    pub reports: PgPool,
-    /// For heartbeats and maintenance, and for giving jobs back where the others cannot.
-    pub control: PgPool,
-    pub sinks: Sinks,
-    /// Room for reports.
-    pub report_slots: ReportSlots,
-    /// Runs and reports that are being worked on.
-    pub in_hand: InHand,
+    pub steps: StepRegistry,
     /// How large a row may be that passes through the worker.
     pub max_row_bytes: u32,
     pub name: String,
-    /// Steps that plans may name.
-    pub steps: StepRegistry,
+    pub wake: watch::Sender<u64>,
     /// Cancelled when the worker stops: chains end after their current batch.
     pub stop: CancellationToken,
-    /// Cancelled when the worker's life under this name ends: whatever it still holds is given to others.
+    /// Cancelled when the worker's life under this name ends: what it still holds is given to other workers.
     pub life: CancellationToken,
-    /// What the database's clock said last.
-    pub clock: Arc<DatabaseClock>,
-    /// Makes the queue look for jobs.
-    pub wake: watch::Sender<u64>,
+    pub report_slots: ReportSlots,
+    /// Runs and reports that are being worked on.
+    pub in_hand: InHand,
+    pub memory: Memory,
+}
+
+#[derive(Default)]
+pub struct Memory {
     /// How many tasks work on a job: one that gave it back may still wait for the database while another has taken it.
     working: Mutex<HashMap<String, usize>>,
     plans: Mutex<HashMap<RunId, Arc<Plan>>>,
     reviews: Mutex<HashMap<String, (Instant, Arc<Reviewed>)>>,
-    beat_at: Mutex<Instant>,
+    beat_at: Mutex<Option<Instant>>,
+}
+
+impl Deref for Environment {
+    type Target = Connections;
+
+    fn deref(&self) -> &Connections {
+        &self.connections
+    }
 }
 
 impl Environment {
-    /// An environment of the given worker.
-    pub fn new(
-        connections: Connections,
-        (sources, steps): (Sources, StepRegistry),
-        max_row_bytes: u32,
-        name: String,
-        wake: watch::Sender<u64>,
-        stop: CancellationToken,
-        life: CancellationToken,
-    ) -> Self {
-        let Connections { batches, reports, control, sinks, clock, .. } = connections;
-        Self {
-            db: batches,
-            sources,
-            reports,
-            control,
-            sinks,
-            report_slots: ReportSlots::default(),
-            in_hand: InHand::default(),
-            max_row_bytes,
-            name,
-            steps,
-            stop,
-            life,
-            clock,
-            wake,
-            working: Mutex::default(),
-            plans: Mutex::default(),
-            reviews: Mutex::default(),
-            beat_at: Mutex::new(Instant::now()),
-        }
-    }
-
-    /// Notes that a heartbeat got through.
     pub fn note_beat(&self) {
-        *unpoisoned(&self.beat_at) = Instant::now();
+        *unpoisoned(&self.memory.beat_at) = Some(Instant::now());
     }
 
-    /// When the last heartbeat got through, or the worker's life began.
-    pub fn beat_at(&self) -> Instant {
-        *unpoisoned(&self.beat_at)
+    /// When the last heartbeat got through, if one has.
+    pub fn beat_at(&self) -> Option<Instant> {
+        *unpoisoned(&self.memory.beat_at)
     }
 
-    /// Sessions of one of the pools for the work on a run or report.
     pub fn sessions(&self, pool: &PgPool, id: Uuid) -> Sessions {
         Sessions::new(pool, self.in_hand.handle(id))
     }
@@ -179,21 +141,19 @@ impl Environment {
 
     /// The plan of a run, if it was made here before.
     pub fn plan(&self, run: RunId) -> Option<Arc<Plan>> {
-        unpoisoned(&self.plans).get(&run).cloned()
+        unpoisoned(&self.memory.plans).get(&run).cloned()
     }
 
-    /// Keeps a run's plan.
     pub fn keep_plan(&self, run: RunId, plan: Arc<Plan>) {
-        let mut plans = unpoisoned(&self.plans);
+        let mut plans = unpoisoned(&self.memory.plans);
         if plans.len() >= MAX_PLANS {
             plans.clear();
         }
         plans.insert(run, plan);
     }
 
-    /// Forgets the plan of a run that ended.
     pub fn forget_plan(&self, run: RunId) {
-        unpoisoned(&self.plans).remove(&run);
+        unpoisoned(&self.memory.plans).remove(&run);
     }
 
     /// The catalog that the plan of a run was made from, or else what was found out last about its pipeline.
@@ -201,52 +161,47 @@ impl Environment {
         if let Some(plan) = self.plan(run) {
             return Some(plan.catalog.clone());
         }
-        let (reviews, own) = (unpoisoned(&self.reviews), pipeline.to_string());
+        let (reviews, own) = (unpoisoned(&self.memory.reviews), pipeline.to_string());
         let of_pipeline = reviews.iter().filter(|(inputs, _)| inputs.starts_with(&own));
         of_pipeline.max_by_key(|(_, (found_at, _))| *found_at).map(|(_, (_, reviewed))| reviewed.catalog.clone())
     }
 
     /// What was found out about the same inputs of the same pipeline a moment ago.
     pub fn review(&self, pipeline: PipelineId, inputs: &PipelineDraft) -> Option<Arc<Reviewed>> {
-        let reviews = unpoisoned(&self.reviews);
+        let reviews = unpoisoned(&self.memory.reviews);
         let (found_at, reviewed) = reviews.get(&essence(pipeline, inputs))?;
         (found_at.elapsed() < REVIEW_HOLDS).then(|| reviewed.clone())
     }
 
-    /// Keeps what was found out about inputs.
     pub fn keep_review(&self, pipeline: PipelineId, inputs: &PipelineDraft, reviewed: Reviewed) -> Arc<Reviewed> {
-        let mut reviews = unpoisoned(&self.reviews);
+        let mut reviews = unpoisoned(&self.memory.reviews);
         reviews.retain(|_, (found_at, _)| found_at.elapsed() < REVIEW_HOLDS);
         let reviewed = Arc::new(reviewed);
         reviews.insert(essence(pipeline, inputs), (Instant::now(), reviewed.clone()));
         reviewed
     }
 
-    /// Forgets what was found out about inputs.
     pub fn forget_reviews(&self) {
-        unpoisoned(&self.reviews).clear();
+        unpoisoned(&self.memory.reviews).clear();
     }
 
-    /// Notes that a task works on a job.
     pub fn take_up(&self, job: &str) {
-        *unpoisoned(&self.working).entry(job.to_owned()).or_default() += 1;
+        *unpoisoned(&self.memory.working).entry(job.to_owned()).or_default() += 1;
     }
 
-    /// Notes that a task does not work on a job any more.
     pub fn put_down(&self, job: &str) {
-        let mut working = unpoisoned(&self.working);
+        let mut working = unpoisoned(&self.memory.working);
         if let Some(tasks) = working.get_mut(job) {
             *tasks -= 1;
         }
         working.retain(|_, tasks| *tasks > 0);
     }
 
-    /// The jobs that are being worked on.
     pub fn working(&self) -> Vec<String> {
-        unpoisoned(&self.working).keys().cloned().collect()
+        unpoisoned(&self.memory.working).keys().cloned().collect()
     }
 
-    /// Looks for jobs after `delay`, when one that was put back is due.
+    /// Makes the queue look for jobs after `delay`, when one that was put back is due.
     pub fn wake_after(&self, delay: Duration) {
         let wake = self.wake.clone();
         tokio::spawn(async move {

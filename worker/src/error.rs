@@ -39,22 +39,21 @@ const MAX_RETRIES: u32 = 3;
 /// Why a batch was not committed.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// Another worker has it.
+    /// Another worker has the batch.
     #[error("{0}")]
     TakenOver(String),
-    /// Its run was ended.
     #[error("{0}")]
     RunEnded(String),
-    /// The home database is away. That is nobody's failed attempt.
+    /// No attempt of the batch has failed with that.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
     /// The server refused to write. Whether it takes no writes at all, or only this query may not, it has to be asked.
     #[error("{sentence}: {0}", sentence = database::TAKES_NO_WRITES)]
     ReadOnly(String),
-    /// The server ended its statement: by a time-out, or because somebody cancelled it.
+    /// The server ended the statement: by a time-out, or because it was cancelled.
     #[error("{0}")]
     Interrupted(String),
-    /// Its connection fell silent. That is nobody's failed attempt.
+    /// No attempt of the batch has failed with that.
     #[error("the connection to the database fell silent")]
     Silent,
     /// It waited too long for a lock.
@@ -63,28 +62,23 @@ pub enum BatchError {
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
-    /// Another side asked to be left alone for a while.
+    /// Another side asked for a pause.
     #[error("{message}")]
     RateLimited { retry_after: Duration, message: String },
-    /// It failed.
     #[error("{message}")]
-    Failed {
-        class: ErrorClass,
-        /// What happened, for the user.
-        message: String,
-    },
+    Failed { class: ErrorClass, message: String },
 }
 
 /// What to do about an error.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
-    /// Forget the job.
+    /// Finish the job: its run has ended, or another worker has it.
     Drop,
     /// Wait for the database, then give the job back.
     WaitForDatabase,
-    /// Give the job back for a moment; no attempt.
+    /// Give the job back for this long; no attempt has failed.
     Later(Duration),
-    /// Try again after this.
+    /// Give the job back for this long; an attempt has failed.
     Retry(Duration, ErrorClass),
     /// Fail the run.
     GiveUp(ErrorClass),
@@ -98,60 +92,32 @@ impl BatchError {
 
     /// Decides what follows, after `attempt` attempts that failed before.
     pub fn verdict(&self, attempt: u32) -> Verdict {
-        match self {
-            Self::TakenOver(_) | Self::RunEnded(_) => Verdict::Drop,
-            Self::Away(_) | Self::ReadOnly(_) => Verdict::WaitForDatabase,
-            Self::NotYet(_) | Self::Silent => Verdict::Later(Duration::from_millis(500)),
-            Self::Interrupted(_) | Self::Locked(_) if attempt < MAX_RETRIES => {
-                Verdict::Retry(backoff(attempt), ErrorClass::Transient)
-            }
-            Self::Interrupted(_) | Self::Locked(_) => Verdict::GiveUp(ErrorClass::Transient),
-            Self::Failed { class: class @ (ErrorClass::Transient | ErrorClass::RateLimited), .. }
-                if attempt < MAX_RETRIES =>
-            {
-                Verdict::Retry(backoff(attempt), *class)
-            }
-            Self::RateLimited { retry_after, .. } if attempt < MAX_RETRIES => {
-                Verdict::Retry(backoff(attempt).max(*retry_after).min(LONGEST_REST), ErrorClass::RateLimited)
-            }
-            Self::RateLimited { .. } => Verdict::GiveUp(ErrorClass::RateLimited),
-            Self::Failed { class, .. } => Verdict::GiveUp(*class),
+        let (class, rest) = match self {
+            Self::TakenOver(_) | Self::RunEnded(_) => return Verdict::Drop,
+            Self::Away(_) | Self::ReadOnly(_) => return Verdict::WaitForDatabase,
+            Self::NotYet(_) | Self::Silent => return Verdict::Later(Duration::from_millis(500)),
+            Self::Interrupted(_) | Self::Locked(_) => (ErrorClass::Transient, Duration::ZERO),
+            Self::RateLimited { retry_after, .. } => (ErrorClass::RateLimited, *retry_after),
+            Self::Failed { class, .. } => (*class, Duration::ZERO),
+        };
+        if attempt < MAX_RETRIES && matches!(class, ErrorClass::Transient | ErrorClass::RateLimited) {
+            return Verdict::Retry(backoff(attempt).max(rest).min(LONGEST_REST), class);
         }
+        Verdict::GiveUp(class)
     }
-}
 
-impl BatchError {
     /// Whether the server has ended the session, and said so.
     pub fn lost_session(&self) -> bool {
         matches!(self, Self::Away(error) if error.as_database_error().is_some())
     }
 
-    /// As it is told, with the code of what the server said: by that everyone knows that the words may quote a row.
-    fn with_code(&self) -> String {
-        let server = match self {
-            Self::Away(error) => error.as_database_error(),
-            Self::TakenOver(_)
-            | Self::RunEnded(_)
-            | Self::ReadOnly(_)
-            | Self::Interrupted(_)
-            | Self::Silent
-            | Self::Locked(_)
-            | Self::NotYet(_)
-            | Self::RateLimited { .. }
-            | Self::Failed { .. } => None,
-        };
-        server.map_or_else(|| self.to_string(), |server| explain(server, &server.code().unwrap_or_default()))
-    }
-
     /// The same, or a failure if the server has ended the sessions of this job so often that it is the job's own doing.
     pub fn unless_lost(self, times: u32) -> Self {
-        if times < MOST_LOST || !self.lost_session() {
-            return self;
-        }
-        Self::Failed {
-            class: ErrorClass::Transient,
-            message: format!("the server ended the session {times} times: {}", self.with_code()),
-        }
+        let Self::Away(error) = &self else { return self };
+        let Some(server) = error.as_database_error().filter(|_| times >= MOST_LOST) else { return self };
+        let said = explain(server, &server.code().unwrap_or_default());
+        let message = format!("the server ended the session {times} times: {said}");
+        Self::Failed { class: ErrorClass::Transient, message }
     }
 }
 
@@ -169,12 +135,11 @@ pub fn while_rows_are_kept(error: sqlx::Error) -> BatchError {
 /// What a constraint says that is checked when the transaction ends.
 pub fn at_commit(error: sqlx::Error) -> BatchError {
     let is_row = is_row_error(&error);
-    explained(error.into(), is_row, |message| {
-        format!(
-            "a constraint of the mart that is checked at the end of a transaction refuses its rows, and none was written: {message}"
-        )
-    })
+    explained(error.into(), is_row, |message| format!("{REFUSED_AT_COMMIT}: {message}"))
 }
+
+const REFUSED_AT_COMMIT: &str =
+    "a constraint of the mart that is checked at the end of a transaction refuses its rows, and none was written";
 
 fn explained(error: BatchError, applies: bool, explain: impl Fn(String) -> String) -> BatchError {
     if let (BatchError::Failed { class, message }, true) = (&error, applies) {
@@ -190,43 +155,35 @@ fn backoff(attempt: u32) -> Duration {
 
 impl From<sqlx::Error> for BatchError {
     fn from(error: sqlx::Error) -> Self {
-        let fault = Fault::of(&error);
-        let (server, class) = match fault {
-            Fault::Away => return Self::Away(error),
-            Fault::OutOfMemory => (None, ErrorClass::Transient),
-            Fault::ReadOnly | Fault::Interrupted | Fault::Locked | Fault::Unstorable | Fault::Other => {
-                (error.as_database_error(), ErrorClass::Fatal)
-            }
-        };
-        let Some(server) = server else { return Self::Failed { class, message: error.to_string() } };
-        let code = server.code().unwrap_or_default();
-        match fault {
-            Fault::ReadOnly => return Self::ReadOnly(format!("{} (SQLSTATE {code})", words(server))),
-            Fault::Locked => return Self::Locked(explain(server, &code)),
-            Fault::Interrupted => return Self::Interrupted(interrupted(&words(server), &code)),
-            Fault::Away | Fault::OutOfMemory | Fault::Unstorable | Fault::Other => {}
+        let server = error.as_database_error();
+        let code = server.and_then(DatabaseError::code).unwrap_or_default();
+        match (Fault::of(&error), server) {
+            (Fault::Away, _) => Self::Away(error),
+            (Fault::OutOfMemory, _) => Self::Failed { class: ErrorClass::Transient, message: error.to_string() },
+            (_, None) => Self::fatal(error.to_string()),
+            (Fault::ReadOnly, Some(server)) => Self::ReadOnly(format!("{} (SQLSTATE {code})", words(server))),
+            (Fault::Locked, Some(server)) => Self::Locked(explain(server, &code)),
+            (Fault::Interrupted, Some(server)) => Self::Interrupted(interrupted(&words(server), &code)),
+            // What Vitrina refuses never ends the session: a query has made this of an error of its own.
+            (_, Some(server)) if code.starts_with("VT") && is_fatal(server) => Self::Away(error),
+            (Fault::Unstorable | Fault::Other, Some(server)) => refused(server, &code),
         }
-        if is_repeated_key(server) {
-            return Self::fatal(SEVERAL_ROWS);
+    }
+}
+
+/// What the server refused, by its code.
+fn refused(server: &(dyn DatabaseError + 'static), code: &str) -> BatchError {
+    match code {
+        _ if is_repeated_key(server) => BatchError::fatal(SEVERAL_ROWS),
+        TAKEN_OVER => BatchError::TakenOver(server.message().to_owned()),
+        RUN_ENDED => BatchError::RunEnded(server.message().to_owned()),
+        TOO_MANY_REFUSED => {
+            let (words, code) = (words(server), code_of_the_last(server).unwrap_or(TOO_MANY_REFUSED));
+            let message =
+                format!("more rows were refused than max_rejects allows; the last one: {words} (SQLSTATE {code})");
+            BatchError::Failed { class: ErrorClass::Row, message }
         }
-        // What Vitrina refuses never ends the session: a query has made this of an error of its own.
-        if code.starts_with("VT") && is_fatal(server) {
-            return Self::Away(error);
-        }
-        match &*code {
-            TAKEN_OVER => return Self::TakenOver(server.message().to_owned()),
-            RUN_ENDED => return Self::RunEnded(server.message().to_owned()),
-            TOO_MANY_REFUSED => {
-                let message = format!(
-                    "more rows were refused than max_rejects allows; the last one: {} (SQLSTATE {})",
-                    words(server),
-                    code_of_the_last(server).unwrap_or(TOO_MANY_REFUSED),
-                );
-                return Self::Failed { class: ErrorClass::Row, message };
-            }
-            _ => {}
-        }
-        Self::Failed { class: classify(&code), message: explain(server, &code) }
+        _ => BatchError::Failed { class: classify(code), message: explain(server, code) },
     }
 }
 
@@ -236,7 +193,7 @@ fn is_fatal(error: &(dyn DatabaseError + 'static)) -> bool {
     matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic))
 }
 
-/// Whether the server refused a row, by its value or by a constraint, and might take the page's others.
+/// Whether the server refused a row, by its value or by a constraint, and might take the other rows of the page.
 pub fn is_row_error(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()).unwrap_or_default();
     code.starts_with("22") || code.starts_with("23")
@@ -257,7 +214,7 @@ fn interrupted(message: &str, code: &str) -> String {
         return format!("the statement took longer than statement_timeout allows: {message} (SQLSTATE {code})");
     }
     if message.contains("user request") {
-        return format!("somebody cancelled the statement on the server: {message} (SQLSTATE {code})");
+        return format!("the statement was cancelled on the server: {message} (SQLSTATE {code})");
     }
     format!("{message} (SQLSTATE {code})")
 }
@@ -282,7 +239,7 @@ fn is_repeated_key(error: &(dyn DatabaseError + 'static)) -> bool {
     error.is_some_and(|error| error.code() == "23505" && error.schema() == Some(SWAP_SCHEMA))
 }
 
-/// The server's message with its code. By the code everyone knows that the words are not ours and may quote a row.
+/// The server's message with its code. The code says that the words are the server's and may quote a row.
 fn explain(error: &dyn DatabaseError, code: &str) -> String {
     match code {
         "21000" => SEVERAL_ROWS.to_owned(),
@@ -373,7 +330,7 @@ mod tests {
         let late = interrupted("canceling statement due to statement timeout", "57014");
         assert!(late.starts_with("the statement took longer than statement_timeout allows"), "{late}");
         let asked = interrupted("canceling statement due to user request", "57014");
-        assert!(asked.starts_with("somebody cancelled the statement"), "{asked}");
+        assert!(asked.starts_with("the statement was cancelled"), "{asked}");
         let error = BatchError::Interrupted(late);
         assert!(matches!(error.verdict(0), Verdict::Retry(_, ErrorClass::Transient)));
         assert_eq!(error.verdict(3), Verdict::GiveUp(ErrorClass::Transient));

@@ -30,7 +30,6 @@ pub struct InHand(Mutex<HashMap<Uuid, Work>>);
 
 #[derive(Debug, Default)]
 struct Work {
-    /// Jobs that are at work on it.
     jobs: usize,
     unwanted_since: Option<Instant>,
     given_up: CancellationToken,
@@ -43,11 +42,11 @@ struct Work {
 
 impl InHand {
     /// Notes that a job works on a run or report until what is returned is dropped.
-    pub fn take_up(&self, id: Uuid) -> Held<'_> {
+    pub fn take_up(&self, id: Uuid) -> WorkGuard<'_> {
         let mut works = unpoisoned(&self.0);
         let work = works.entry(id).or_default();
         work.jobs += 1;
-        Held { in_hand: self, id, given_up: work.given_up.clone() }
+        WorkGuard { in_hand: self, id, given_up: work.given_up.clone() }
     }
 
     /// What the work is done with; for work that is not in hand, one that is never given up and that no check looks at.
@@ -58,17 +57,15 @@ impl InHand {
         WorkHandle { id, given_up, waits }
     }
 
-    /// Where the work says when it waits for the server.
     pub fn waits(&self, id: Uuid) -> Waits {
         self.handle(id).waits
     }
 
-    /// All runs and reports in hand.
     pub fn ids(&self) -> Vec<Uuid> {
         unpoisoned(&self.0).keys().copied().collect()
     }
 
-    /// Notes which of it nobody wants any more. Returns what has been unwanted for long enough to be given up.
+    /// Notes which of it is not wanted any more. Returns what has been unwanted for long enough to be given up.
     pub fn note_unwanted(&self, ids: &[Uuid]) -> Vec<Uuid> {
         let mut overdue = Vec::new();
         for (id, work) in unpoisoned(&self.0).iter_mut() {
@@ -85,7 +82,6 @@ impl InHand {
         overdue
     }
 
-    /// Gives work up.
     pub fn give_up(&self, id: Uuid) {
         if let Some(work) = unpoisoned(&self.0).get(&id) {
             work.given_up.cancel();
@@ -127,7 +123,6 @@ impl InHand {
         true
     }
 
-    /// Gives everything up.
     pub fn give_all_up(&self) {
         unpoisoned(&self.0).values().for_each(|work| work.given_up.cancel());
     }
@@ -136,36 +131,28 @@ impl InHand {
 /// What the work on a run or report is done with.
 #[derive(Debug, Clone)]
 pub struct WorkHandle {
-    /// The run or report.
     pub id: Uuid,
-    /// Cancelled when the work is given up.
     pub given_up: CancellationToken,
-    /// Where the work says when it waits for the server.
     pub waits: Waits,
 }
 
 /// A job's hold on a run or report.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub struct WorkGuard<'a> {
     in_hand: &'a InHand,
     id: Uuid,
     given_up: CancellationToken,
 }
 
-impl Held<'_> {
+impl WorkGuard<'_> {
     /// Waits until the work is given up. Whether that is because its connection fell silent.
     pub async fn given_up(&self) -> bool {
         self.given_up.cancelled().await;
         unpoisoned(&self.in_hand.0).get(&self.id).is_some_and(|work| work.silent)
     }
-
-    /// Gives the work up.
-    pub fn give_up(&self) {
-        self.given_up.cancel();
-    }
 }
 
-impl Drop for Held<'_> {
+impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
         let mut works = unpoisoned(&self.in_hand.0);
         if let Some(work) = works.get_mut(&self.id) {

@@ -7,8 +7,9 @@
 use std::net::SocketAddr;
 
 use salvo::{
-    Depot, FlowCtrl, Handler, Listener, Request, Response, Router, Server, Service, async_trait,
+    Depot, FlowCtrl, Listener, Request, Response, Router, Server, Service,
     conn::TcpListener,
+    handler,
     http::{HeaderValue, StatusCode, header, uri::Authority},
     writing::Text,
 };
@@ -57,24 +58,20 @@ fn service(addr: SocketAddr, token: Option<MetricsToken>) -> Service {
     let local_only = token.is_none() && addr.ip().to_canonical().is_loopback();
     let router = Router::new()
         .push(Router::with_path("metrics").get(Metrics(token)))
-        .push(Router::with_path("health").get(Health));
-    if local_only { Service::new(router).hoop(LocalOnly) } else { Service::new(router) }
+        .push(Router::with_path("health").get(health));
+    if local_only { Service::new(router).hoop(refuse_foreign) } else { Service::new(router) }
 }
 
-struct LocalOnly;
-
-#[async_trait]
-impl Handler for LocalOnly {
-    async fn handle(&self, req: &mut Request, depot: &mut Depot, res: &mut Response, ctrl: &mut FlowCtrl) {
-        match check(req) {
-            Ok(()) => {
-                ctrl.call_next(req, depot, res).await;
-            }
-            Err(refusal) => {
-                res.status_code(StatusCode::FORBIDDEN);
-                res.render(Text::Plain(refusal.to_string()));
-                ctrl.skip_rest();
-            }
+#[handler]
+async fn refuse_foreign(req: &mut Request, depot: &mut Depot, res: &mut Response, ctrl: &mut FlowCtrl) {
+    match check(req) {
+        Ok(()) => {
+            ctrl.call_next(req, depot, res).await;
+        }
+        Err(refusal) => {
+            res.status_code(StatusCode::FORBIDDEN);
+            res.render(Text::Plain(refusal.to_string()));
+            ctrl.skip_rest();
         }
     }
 }
@@ -86,9 +83,9 @@ fn check(req: &Request) -> Result<(), ForeignRequest> {
 
 struct Metrics(Option<MetricsToken>);
 
-#[async_trait]
-impl Handler for Metrics {
-    async fn handle(&self, req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
+#[handler]
+impl Metrics {
+    fn handle(&self, req: &mut Request, res: &mut Response) {
         let authorization = req.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         if self.0.as_ref().is_some_and(|token| !token.admits(authorization)) {
             res.status_code(StatusCode::UNAUTHORIZED);
@@ -97,18 +94,13 @@ impl Handler for Metrics {
             return;
         }
         res.render(Text::Plain(metrics::render()));
-        let format = HeaderValue::from_static(metrics::TEXT_FORMAT);
-        res.headers_mut().insert(header::CONTENT_TYPE, format);
+        res.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::TEXT_FORMAT));
     }
 }
 
-struct Health;
-
-#[async_trait]
-impl Handler for Health {
-    async fn handle(&self, _req: &mut Request, _depot: &mut Depot, res: &mut Response, _ctrl: &mut FlowCtrl) {
-        res.render(Text::Json(r#"{"status":"ok"}"#));
-    }
+#[handler]
+fn health(res: &mut Response) {
+    res.render(Text::Json(r#"{"status":"ok"}"#));
 }
 
 #[cfg(test)]

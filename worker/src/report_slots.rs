@@ -1,5 +1,5 @@
 //! Room for reports: few at once, so that comparing a large mart neither takes the slots of batches nor the server's time;
-//! and of one pipeline no two of a kind, so that whoever asks for many does not keep others waiting.
+//! and of one pipeline no two of a kind, so that many requests for one pipeline do not delay those for others.
 
 use std::{
     collections::HashSet,
@@ -11,7 +11,7 @@ use vitrina_shared::domain::{PipelineId, ReportKind};
 
 use crate::mutex::unpoisoned;
 
-/// Previews at once. They are short, and somebody waits for them.
+/// Previews at once. They are short, and a client waits for them.
 const PREVIEWS: usize = 2;
 /// Comparisons and replays at once: each keeps one of the server's cores busy for a while.
 const COMPARISONS: usize = 1;
@@ -19,64 +19,54 @@ const COMPARISONS: usize = 1;
 /// The slots of one worker.
 #[derive(Debug)]
 pub struct ReportSlots {
-    previews: Arc<Semaphore>,
-    comparisons: Arc<Semaphore>,
-    pipelines: Mutex<HashSet<(Room, PipelineId)>>,
+    previews: Room,
+    comparisons: Room,
 }
 
-/// Reports that share their slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Room {
-    Previews,
-    Comparisons,
-}
-
-impl Room {
-    fn of(kind: ReportKind) -> Self {
-        match kind {
-            ReportKind::Preview => Self::Previews,
-            ReportKind::Reconcile | ReportKind::Replay => Self::Comparisons,
-        }
-    }
+/// Reports that share their slots, and the pipelines that they are of.
+#[derive(Debug)]
+struct Room {
+    slots: Arc<Semaphore>,
+    pipelines: Mutex<HashSet<PipelineId>>,
 }
 
 impl Default for ReportSlots {
     fn default() -> Self {
-        Self {
-            previews: Arc::new(Semaphore::new(PREVIEWS)),
-            comparisons: Arc::new(Semaphore::new(COMPARISONS)),
-            pipelines: Mutex::default(),
-        }
+        let room = |slots| Room { slots: Arc::new(Semaphore::new(slots)), pipelines: Mutex::default() };
+        Self { previews: room(PREVIEWS), comparisons: room(COMPARISONS) }
     }
 }
 
 impl ReportSlots {
+    fn room(&self, kind: ReportKind) -> &Room {
+        match kind {
+            ReportKind::Preview => &self.previews,
+            ReportKind::Reconcile | ReportKind::Replay => &self.comparisons,
+        }
+    }
+
     /// A slot, if one is free. A preview never waits behind a comparison.
     pub fn take(&self, kind: ReportKind) -> Option<OwnedSemaphorePermit> {
-        let slots = match Room::of(kind) {
-            Room::Previews => &self.previews,
-            Room::Comparisons => &self.comparisons,
-        };
-        slots.clone().try_acquire_owned().ok()
+        self.room(kind).slots.clone().try_acquire_owned().ok()
     }
 
     /// The pipeline's only place among reports of this kind, if it is free.
     pub fn take_pipeline(&self, kind: ReportKind, pipeline: PipelineId) -> Option<PipelinePlace<'_>> {
-        let place = (Room::of(kind), pipeline);
-        unpoisoned(&self.pipelines).insert(place).then(|| PipelinePlace { slots: self, place })
+        let room = self.room(kind);
+        unpoisoned(&room.pipelines).insert(pipeline).then(|| PipelinePlace { room, pipeline })
     }
 }
 
 /// A pipeline's place, until it is dropped.
 #[derive(Debug)]
 pub struct PipelinePlace<'a> {
-    slots: &'a ReportSlots,
-    place: (Room, PipelineId),
+    room: &'a Room,
+    pipeline: PipelineId,
 }
 
 impl Drop for PipelinePlace<'_> {
     fn drop(&mut self) {
-        unpoisoned(&self.slots.pipelines).remove(&self.place);
+        unpoisoned(&self.room.pipelines).remove(&self.pipeline);
     }
 }
 

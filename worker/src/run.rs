@@ -1,17 +1,15 @@
-//! A batch from job to commit.
+//! A run in a worker's hands.
 //!
-//! `open` (is the run still wanted, what does it read) → `chain` (batch after batch, each one statement, or a `stream`
-//! where rows pass through the worker)
-//! → `close` (what the pipeline's status becomes).
+//! `begin` (is the run still wanted, what does it read) → `batch` (batch after batch, each one statement, or a `stream` where
+//! rows pass through the worker) → `finish` (what the pipeline's status becomes).
 
 mod advice;
-mod ahead;
-mod chain;
-mod close;
-mod open;
+mod batch;
+mod begin;
+mod finish;
+mod prefetch;
 mod progress;
-mod reader;
-mod series;
+mod steps;
 mod stream;
 
-pub use chain::execute;
+pub use begin::execute;

@@ -34,7 +34,6 @@ impl Sessions {
         self.work.waits.begin()
     }
 
-    /// Waits for a connection of the pool.
     pub async fn acquire(&self) -> sqlx::Result<Session> {
         let connection = self.pool.acquire().await?;
         Ok(Session { connection, work: self.work.clone(), in_the_middle: false })

@@ -1,23 +1,22 @@
 //! The door for code that changes rows between the source and the sink.
 //!
 //! What a step declares before a row moves is a `Transform` of `vitrina_shared::domain::transform`, which the API reads too. What
-//! it does is a [`Step`]: here, over blocks of rows. [`StepRegistry`] has the steps of this deployment, `row` makes a step of every
+//! it does is a [`Step`]: here, over blocks of rows. [`StepRegistry`] has the steps of this deployment and makes one of every
 //! function of one row, and [`Sequence`] takes blocks through the steps of a plan and holds each step to its rules.
 
-mod block;
-mod context;
-mod error;
 mod registry;
-mod row;
 mod sequence;
 
-use futures_util::future::BoxFuture;
+use std::{fmt, time::Duration};
 
-pub use block::{Block, BlockRow, Processed, Rejection};
-pub use context::StepContext;
-pub use error::StepError;
+use async_trait::async_trait;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+use vitrina_shared::domain::{ErrorClass, PipelineId, transform::Document};
+
 pub use registry::{Construct, StepRegistry};
-pub use sequence::{Fate, Sequence};
+pub use sequence::{ProcessedRow, Sequence};
 
 /// A step of a plan with its options.
 ///
@@ -30,7 +29,90 @@ pub use sequence::{Fate, Sequence};
 ///   next attempt executes every step again, those that are not pure included: an effect must not count twice for one key.
 /// - The future is dropped when the run is cancelled or the deadline has passed. Meanwhile the page's transaction is open, so a
 ///   step that has to wait for long returns a `RateLimited` or `Transient` error instead.
-pub trait Step: std::fmt::Debug + Send + Sync {
+#[async_trait]
+pub trait Step: fmt::Debug + Send + Sync {
     /// Executes the step on a block, which is never empty.
-    fn execute<'a>(&'a self, context: &'a StepContext, block: Block) -> BoxFuture<'a, Result<Processed, StepError>>;
+    async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError>;
+}
+
+/// Everything that a step may use besides its rows and options.
+#[derive(Debug, Clone)]
+pub struct StepContext {
+    /// The pipeline whose rows they are.
+    pub pipeline: PipelineId,
+    /// The run or report that executes the step.
+    pub id: Uuid,
+    /// The request that the run or report was made for.
+    pub correlation_id: String,
+    /// Cancelled when the run or report is given up. The step's future is dropped then; whatever it has started must end too.
+    pub cancelled: CancellationToken,
+    /// When the server cuts the page off, and the step with it.
+    pub deadline: Instant,
+}
+
+/// Rows in the order in which they were read: as many as the source has gathered, about 512 KB.
+pub type Block = Vec<BlockRow>;
+
+/// A row of a block. It cannot be copied or made elsewhere, so a step has no rows but those that it was given.
+#[derive(Debug)]
+pub struct BlockRow {
+    /// Its place in the block as it was read.
+    place: usize,
+    pub document: Document,
+}
+
+impl BlockRow {
+    pub fn reject(self, reason: impl Into<String>) -> Rejection {
+        Rejection { place: self.place, reason: reason.into() }
+    }
+}
+
+/// A row that a step refused, and why.
+#[derive(Debug)]
+pub struct Rejection {
+    place: usize,
+    reason: String,
+}
+
+/// What a step made of a block.
+#[derive(Debug, Default)]
+pub struct Processed {
+    pub rows: Block,
+    pub rejected: Vec<Rejection>,
+}
+
+/// An error of a step. Its class becomes the batch's.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StepError {
+    pub class: ErrorClass,
+    /// When the other side can be asked again, if it has said so.
+    pub retry_after: Option<Duration>,
+    pub message: String,
+}
+
+impl StepError {
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, retry_after: None, message: message.into() }
+    }
+
+    /// The other side asked for a pause of this length.
+    pub fn rate_limited(retry_after: Duration, message: impl Into<String>) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorClass::RateLimited, message) }
+    }
+
+    /// The same, as the step's own words.
+    fn said_by(self, name: &str) -> Self {
+        Self { message: said_by(name, &self.message), ..self }
+    }
+
+    /// The same, naming the step of which we say it.
+    fn of_step(self, name: &str) -> Self {
+        Self { message: format!("step `{name}`: {}", self.message), ..self }
+    }
+}
+
+/// Words of a step, marked as such: they may quote a row, and are not shown to viewers (`without_values`).
+fn said_by(name: &str, words: &str) -> String {
+    format!("step `{name}` says: {words}")
 }

@@ -14,19 +14,23 @@ use vitrina_shared::{
     config::{DatabaseConfig, SourceConfig, WorkerConfig},
     database::{self, BY_KEY, TAKES_NO_WRITES, Watch},
     guard::{Describing, SourceSchemas},
-    metrics, migrate, notify, rights, store,
+    metrics, migrate,
+    notify::{self, Noticed},
+    rights, store,
     store::{backends::Reason, queue::JOBS_CHANNEL},
 };
 
 use crate::{
     elasticsearch::Client,
-    environment::{Connections, Environment},
+    environment::{Connections, Environment, Memory},
+    in_hand::InHand,
     maintenance::{
         self, MISSED_HEARTBEATS,
         rescue::{self, RecoveryError},
         statements,
     },
-    queue::{self, QueueOptions, Wake},
+    queue::{self, Wake},
+    report_slots::ReportSlots,
     sink::{SinkKind, Sinks},
     source::{Source, Sources},
     step::StepRegistry,
@@ -36,7 +40,7 @@ use crate::{
 /// tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
-/// How long the statements that keep the tables in order may take: whatever holds one up must not hold up the others.
+/// How long a statement that keeps the tables in order may take: one that hangs must not delay the next ones.
 const CONTROL_LIMITS: [(&str, &str); 2] = [("statement_timeout", "15s"), ("lock_timeout", "3s")];
 
 /// How long the queue's own statements may take. They take a millisecond.
@@ -53,7 +57,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// A page that passes through the worker is gathered by the server before it is sent; in a file, that costs a tenth more.
 const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
 
-/// Who holds which job need not survive a crash of the server: then nobody holds any.
+/// Which worker holds a job need not survive a crash of the server: no worker does then.
 const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
 
 /// How long a worker may take to give its jobs back.
@@ -61,7 +65,6 @@ const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
 /// A worker that has lived that long does not start anew because of what was wrong before.
 const WELL: Duration = Duration::from_secs(60);
 
-/// A worker, ready to run.
 pub struct Worker {
     config: WorkerConfig,
     schemas: SourceSchemas,
@@ -102,8 +105,26 @@ impl Worker {
         self
     }
 
-    fn sources_of(&self, connections: &Connections) -> Sources {
-        Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone())))
+    fn environment(
+        &self,
+        name: &str,
+        connections: &Connections,
+        wake: watch::Sender<u64>,
+        life: CancellationToken,
+    ) -> Environment {
+        Environment {
+            sources: Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone()))),
+            connections: connections.clone(),
+            steps: self.steps.clone(),
+            max_row_bytes: self.config.max_row_bytes,
+            name: name.to_owned(),
+            wake,
+            stop: self.stop.clone(),
+            life,
+            report_slots: ReportSlots::default(),
+            in_hand: InHand::default(),
+            memory: Memory::default(),
+        }
     }
 
     /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
@@ -112,26 +133,17 @@ impl Worker {
             url: self.database.url.clone(),
             max_connections: u32::try_from(connections).unwrap_or(u32::MAX),
         };
-        let concurrency = self.config.concurrency;
+        let queries = |connections: usize, name: &str, settings: &[(&str, &str)]| {
+            database::pool_for_queries(&sized(connections), name, &[&BATCH_LIMITS, settings])
+        };
+        let (concurrency, control) = (self.config.concurrency, [&[FORGETFUL][..], &CONTROL_LIMITS, &BY_KEY]);
         Connections {
-            batches: database::pool_for_queries(&sized(concurrency + 2), "vitrina-worker", &[&BATCH_LIMITS, &BY_KEY]),
-            reading: database::pool_for_queries(
-                &sized(concurrency),
-                "vitrina-worker-reading",
-                &[&BATCH_LIMITS, &[ROOM_FOR_PAGES]],
-            ),
-            describing: Describing::new(database::pool_for_queries(
-                &sized(2),
-                "vitrina-worker-describing",
-                // Of a query nothing is planned there: all statements look up catalogs by their keys.
-                &[&BATCH_LIMITS, &BY_KEY],
-            )),
-            reports: database::pool_for_queries(&sized(4), "vitrina-worker-reports", &[&BATCH_LIMITS]),
-            control: database::pool_with(
-                &sized(3),
-                "vitrina-worker-control",
-                &[&[FORGETFUL], &CONTROL_LIMITS, &BY_KEY],
-            ),
+            db: queries(concurrency + 2, "vitrina-worker", &BY_KEY),
+            reading: queries(concurrency, "vitrina-worker-reading", &[ROOM_FOR_PAGES]),
+            // Of a query nothing is planned there: all statements look up catalogs by their keys.
+            describing: Describing::new(queries(2, "vitrina-worker-describing", &BY_KEY)),
+            reports: queries(4, "vitrina-worker-reports", &[]),
+            control: database::pool_with(&sized(3), "vitrina-worker-control", &control),
             sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
             clock: Arc::default(),
         }
@@ -147,7 +159,7 @@ impl Worker {
             match self.run_as(&name).await {
                 Ok(()) => failures = 0,
                 Err(error) => {
-                    // Whoever lived long was well: this is not one failure more.
+                    // A worker that lived long was well: this is not one failure more.
                     failures = if born.elapsed() > WELL { 1 } else { failures + 1 };
                     tracing::warn!(worker = name, error = %error, failures, "the worker starts anew");
                     let pause = Duration::from_millis(100).saturating_mul(1 << failures.min(6));
@@ -191,23 +203,18 @@ impl Worker {
         let _ends = life.clone().drop_guard();
         rights::warn_when_connected(connections.control.clone(), life.clone());
         let (wake, wakeups) = watch::channel(0);
+        let env = Arc::new(self.environment(name, connections, wake, life.clone()));
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
-        forward(notify::listen(session, JOBS_CHANNEL, life.clone()), wake.clone(), life.clone());
-        let env = Arc::new(Environment::new(
-            connections.clone(),
-            (self.sources_of(connections), self.steps.clone()),
-            self.config.max_row_bytes,
-            name.to_owned(),
-            wake,
-            self.stop.clone(),
-            life.clone(),
-        ));
-        let options = QueueOptions { concurrency: self.config.concurrency, poll: self.config.poll };
+        let woken = env.wake.clone();
+        notify::follow(session, vec![JOBS_CHANNEL], life.clone(), move |noticed| match noticed {
+            Noticed::Connected | Noticed::Notification { .. } => woken.send_modify(|count| *count += 1),
+            Noticed::Silence => {}
+        });
         let WorkerConfig { heartbeat, pause, retention, .. } = self.config;
         tokio::spawn(maintenance::run(env.clone(), heartbeat, pause, retention));
         let (warm, schemas) = (connections.clone(), self.schemas.clone());
         tokio::spawn(async move { warm.warm_up(&schemas).await });
-        tracing::info!(worker = name, concurrency = options.concurrency, "worker started");
+        tracing::info!(worker = name, concurrency = self.config.concurrency, "worker started");
         let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
         let (queue_pool, watch) =
             database::watched_pool(&few, "vitrina-worker-queue", &[&[FORGETFUL], &QUEUE_LIMITS, &BY_KEY]);
@@ -215,31 +222,33 @@ impl Worker {
         let wakeups = Wake::new(wakeups, watch.clone());
         let mut stuck = AbortOnDropHandle::new(tokio::spawn(stuck(watch)));
         let outcome = tokio::select! {
-            ended = queue::run(&queue_pool, env.clone(), wakeups, &options) => ended.map_err(|error| error.to_string()),
+            ended = queue::run(&queue_pool, env.clone(), wakeups, &self.config) => ended.map_err(|error| error.to_string()),
             () = self.drained(&env) => Ok(()),
             () = self.cut_off(&env) => Err("the database answers, and not over this worker's connections".to_owned()),
             _ = &mut stuck => Err("a statement of the queue did not come back: its connection fell silent".to_owned()),
         };
         // No heartbeat after the worker has signed off.
         life.cancel();
-        // A fetch that is under way may still take a job, which would then be given back by nobody.
+        // A fetch that is under way may still take a job; after this it cannot, so all jobs are given back below.
         if timeout(LAST_MOMENT, queue_pool.close()).await.is_err() {
             tracing::warn!(worker = name, "the queue's connections were not closed in time");
         }
         if timeout(HANDS_OVER_WITHIN, hand_over(&connections.control, name)).await.is_err() {
-            tracing::warn!(worker = name, "jobs could not be given back in time; others will take them over");
+            tracing::warn!(worker = name, "jobs could not be given back in time; other workers will take them over");
         }
         outcome
     }
 
-    /// Waits until heartbeats do not get through although the database answers others. By then others take this worker's jobs,
-    /// so it must not take more of them.
+    /// Waits until heartbeats do not get through although the database answers a new connection. By then other workers take this
+    /// worker's jobs, so it must not take more of them.
     async fn cut_off(&self, env: &Environment) {
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-probe");
         let limit = CUT_OFF_AFTER.max(self.config.heartbeat * MISSED_HEARTBEATS);
+        let born = Instant::now();
         loop {
             sleep(self.config.heartbeat).await;
-            if env.beat_at().elapsed() > limit && database::answers(&session).await {
+            let silent_for = env.beat_at().map_or_else(|| born.elapsed(), |beat| beat.elapsed());
+            if silent_for > limit && database::answers(&session).await {
                 return;
             }
         }
@@ -259,7 +268,10 @@ impl Worker {
         if !nothing_in_hand(env, LAST_MOMENT).await {
             env.in_hand.give_all_up();
         }
-        tracing::warn!(worker = env.name, "batches did not end in time and were cancelled; others will take them over");
+        tracing::warn!(
+            worker = env.name,
+            "batches did not end in time and were cancelled; other workers will take them over"
+        );
     }
 }
 
@@ -278,18 +290,16 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
     }
 }
 
-/// Gives everything that the worker holds back to the queue.
 async fn hand_over(control: &PgPool, name: &str) {
     let handed = async {
         rescue::give_back(control, name).await?;
         Ok::<_, RecoveryError>(store::queue::sign_off(&mut *control.acquire().await?, name).await?)
     };
     if let Err(error) = handed.await {
-        tracing::warn!(worker = name, error = %error, "jobs could not be given back; others will take them over");
+        tracing::warn!(worker = name, error = %error, "jobs could not be given back; other workers will take them over");
     }
 }
 
-/// Waits until a statement of the queue does not come back.
 async fn stuck(watch: Watch) {
     while !watch.is_stuck(QUEUE_IS_STUCK) {
         sleep(Duration::from_secs(1)).await;
@@ -306,19 +316,6 @@ async fn nothing_in_hand(env: &Environment, limit: Duration) -> bool {
         }
     }
     false
-}
-
-/// Passes wake-ups on, so that timers can wake the queue too.
-fn forward(mut notifications: notify::Wakeups, wake: watch::Sender<u64>, life: CancellationToken) {
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                changed = notifications.changed() => if changed.is_err() { return },
-                () = life.cancelled() => return,
-            }
-            wake.send_modify(|count| *count += 1);
-        }
-    });
 }
 
 /// A name that no other worker has had: a restart must not be taken for the worker that died.

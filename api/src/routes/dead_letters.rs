@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use salvo::{Depot, Request, oapi::endpoint, writing::Json};
 use vitrina_shared::{
-    domain::{
-        ReportRequest,
-        report::{MAX_REPLAYED, Replay},
-    },
+    domain::{ReportRequest, report::MAX_REPLAYED},
     store::dead_letters,
 };
 
@@ -39,12 +36,11 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
     let open = query.take_bool("open");
-    let cursor: Option<Cursor> = query.take("cursor");
+    let before = query.take_cursor(|id| id.parse().ok());
     let limit = query.take_limit();
     query.finish()?;
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
     let mut connection = app.db().acquire().await?;
-    let before = cursor.map(|cursor| cursor.0);
     let rows = dead_letters::list(&mut connection, pipeline.id, open, before, limit + 1).await?;
     Ok(Json(Page::cut(rows, limit, |letter| letter.id.to_string(), |letter| DeadLetterView::new(letter, values))))
 }
@@ -74,16 +70,5 @@ pub async fn replay(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<
         let reason = format!("cannot replay rows of pipeline `{name}` while it is {status}: let its run end first");
         return Err(ApiError::IllegalState(reason));
     }
-    reports::report::<Replay, _>(&app, req, depot, &ReportRequest::Replay { ids }, wait).await
-}
-
-/// The end of a page of letters: the id of the last one.
-struct Cursor(i64);
-
-impl std::str::FromStr for Cursor {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self).map_err(|_| "takes the `next_cursor` of the page before")
-    }
+    reports::report(&app, req, depot, &ReportRequest::Replay { ids }, wait).await
 }

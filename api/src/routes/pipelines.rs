@@ -128,14 +128,14 @@ async fn change_on_turn(
         let draft = patch.clone().apply(current.draft.clone());
         // The state is checked before the draft: a change that the state forbids is refused for that reason, valid or not.
         configuration::check_busy(&current, &draft)?;
-        let fate = if only_described_or_disabled(&current.draft, &draft) {
+        let on_change = if only_described_or_disabled(&current.draft, &draft) {
             refuse(draft.problems(&app.transforms))?;
             OnCheckpoint::Keep
         } else {
             let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
             on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?
         };
-        match configuration::change(&app.db(), current.id, current.version, &draft, fate, actor.cause()).await {
+        match configuration::change(&app.db(), current.id, current.version, &draft, on_change, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
             Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
             Err(error) => return Err(error.into()),

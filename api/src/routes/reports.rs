@@ -2,7 +2,7 @@
 //!
 //! The API reads no source itself: it queues the report and, on request, waits for the notification of its end.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use salvo::{
     Depot, Request, Response, Writer, async_trait,
@@ -10,13 +10,12 @@ use salvo::{
     oapi::{Components, Content, EndpointOutRegister, Header, Operation, Response as ResponseDoc, ToSchema, endpoint},
     writing::Json,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::broadcast::error::RecvError;
 use vitrina_shared::{
     domain::{
         Pipeline, Report, ReportId, ReportRequest, TargetName,
-        report::{Depth, MAX_PREVIEW_ROWS, Preview, Reconciliation, Repair},
+        report::{Depth, MAX_PREVIEW_ROWS, Repair},
     },
     reports,
     store::reports::find,
@@ -56,7 +55,7 @@ pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported
     if !(1..=MAX_PREVIEW_ROWS).contains(&rows) {
         return Err(ApiError::invalid("rows", format!("takes a whole number from 1 to {MAX_PREVIEW_ROWS}")));
     }
-    report::<Preview, _>(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
+    report(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
 }
 
 /// Compare source and target, and on request repair rows that differ.
@@ -79,7 +78,7 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
         return Err(ApiError::invalid("repair", "counts do not tell what to repair: compare with depth keys or rows"));
     }
     refuse_impossible(&pipelines::find(&app, &input::pipeline(req)).await?, depth, repair)?;
-    report::<Reconciliation, _>(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await
+    report(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await
 }
 
 /// Checks that need no worker. The state may change meanwhile, so the worker repeats them.
@@ -134,25 +133,22 @@ pub fn wait(req: &Request) -> ApiResult<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// Queues a report and waits for it. `R` is the result as workers write it, `V` as clients see it.
-pub async fn report<R, V>(
+/// Queues a report and waits for it.
+pub async fn report<V: DeserializeOwned>(
     app: &Arc<App>,
     req: &Request,
     depot: &Depot,
     request: &ReportRequest,
     wait: Duration,
-) -> ApiResult<Reported<V>>
-where
-    R: DeserializeOwned,
-    V: From<R>,
-{
+) -> ApiResult<Reported<V>> {
     let actor = Actor::of(depot)?;
     // Subscribed before the report is queued, so that its end cannot be missed.
     let mut ends = app.report_ends.subscribe();
-    let (pipeline, db, request, requester) = (input::pipeline(req), app.db(), request.clone(), actor.clone());
-    let named = pipeline.clone();
-    let requested = async move { Ok(reports::request(&db, &pipeline, &request, requester.cause()).await?) };
-    let id = app.command(named, requested).await?;
+    let (request, requester) = (request.clone(), actor.clone());
+    let requested = app.command(input::pipeline(req), |db, pipeline| async move {
+        Ok(reports::request(&db, &pipeline, &request, requester.cause()).await?)
+    });
+    let id = requested.await?;
     let deadline = tokio::time::sleep(wait);
     tokio::pin!(deadline);
     let mut report = read(app, id).await?;
@@ -169,17 +165,16 @@ where
         }
         report = read(app, id).await?;
     }
-    answer::<R, V>(report, actor.values())
+    answer(report, actor.values())
 }
 
-fn answer<R: DeserializeOwned, V: From<R>>(report: Report, values: Values) -> ApiResult<Reported<V>> {
+fn answer<V: DeserializeOwned>(report: Report, values: Values) -> ApiResult<Reported<V>> {
     if let Some(result) = &report.result {
-        let result: R = serde_json::from_str(result.get()).map_err(ApiError::internal)?;
-        return Ok(Reported::Done(result.into()));
+        return serde_json::from_str(result.get()).map(Reported::Done).map_err(ApiError::internal);
     }
     match (report.error_class, report.status.is_final()) {
         (Some(class), true) => Err(ApiError::ReportFailed { class, message: report.error.unwrap_or_default() }),
-        (_, _) => Ok(Reported::Later(ReportView::new(report, values), PhantomData)),
+        (_, _) => Ok(Reported::Later(ReportView::new(report, values))),
     }
 }
 
@@ -188,7 +183,7 @@ pub enum Reported<V> {
     /// The result.
     Done(V),
     /// The report, which has not ended.
-    Later(ReportView, PhantomData<V>),
+    Later(ReportView),
 }
 
 #[async_trait]
@@ -196,7 +191,7 @@ impl<V: Serialize + Send> Writer for Reported<V> {
     async fn write(self, _req: &mut Request, _depot: &mut Depot, res: &mut Response) {
         match self {
             Self::Done(view) => res.render(Json(view)),
-            Self::Later(view, _) => {
+            Self::Later(view) => {
                 if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/reports/{}", view.id)) {
                     res.headers_mut().insert(header::LOCATION, location);
                 }

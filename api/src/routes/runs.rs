@@ -1,6 +1,6 @@
 //! Runs: request, pause, cancel, reset, repeat, list and show.
 
-use chrono::{DateTime, Utc};
+use chrono::DateTime;
 use salvo::{Depot, Request, oapi::endpoint, writing::Json};
 use uuid::Uuid;
 use vitrina_shared::{
@@ -40,8 +40,7 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
     let mut query = Query::of(req);
     let (full, allow_removal) = (query.take_bool("full"), query.take_bool("allow_removal"));
     query.finish()?;
-    let (pipeline, db) = (input::pipeline(req), app.db());
-    let requested = app.command(pipeline.clone(), async move {
+    let requested = app.command(input::pipeline(req), |db, pipeline| async move {
         let wanted = WantedRun {
             idempotency_key: key.as_deref(),
             full: full.unwrap_or(false),
@@ -62,9 +61,9 @@ pub async fn request(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted
 )]
 pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let (pipeline, db) = (input::pipeline(req), app.db());
-    let status = app
-        .command(pipeline.clone(), async move { Ok(lifecycle::request_pause(&db, &pipeline, actor.cause()).await?) });
+    let status = app.command(input::pipeline(req), |db, pipeline| async move {
+        Ok(lifecycle::request_pause(&db, &pipeline, actor.cause()).await?)
+    });
     Ok(Accepted(CommandView { status: status.await?.into() }))
 }
 
@@ -77,9 +76,9 @@ pub async fn pause(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let (pipeline, db) = (input::pipeline(req), app.db());
-    let cancelled =
-        app.command(pipeline.clone(), async move { Ok(lifecycle::cancel(&db, &pipeline, actor.cause()).await?) });
+    let cancelled = app.command(input::pipeline(req), |db, pipeline| async move {
+        Ok(lifecycle::cancel(&db, &pipeline, actor.cause()).await?)
+    });
     let cancelled = cancelled.await?;
     metrics::counter!(CANCELLED_STATEMENTS, "reason" => Reason::Cancel.as_str()).increment(cancelled.statements);
     Ok(Accepted(CommandView { status: cancelled.status.into() }))
@@ -94,9 +93,9 @@ pub async fn cancel(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<
 )]
 pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<CommandView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let (pipeline, db) = (input::pipeline(req), app.db());
-    let status =
-        app.command(pipeline.clone(), async move { Ok(lifecycle::reset(&db, &pipeline, actor.cause()).await?) });
+    let status = app.command(input::pipeline(req), |db, pipeline| async move {
+        Ok(lifecycle::reset(&db, &pipeline, actor.cause()).await?)
+    });
     Ok(Accepted(CommandView { status: status.await?.into() }))
 }
 
@@ -109,10 +108,10 @@ pub async fn reset(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<C
 )]
 pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<RequestedRunView>> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
-    let (id, db) = (input::run(req)?, app.db());
-    let run = runs::find(&mut *db.acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
-    let requested =
-        app.command(run.pipeline_id.into(), async move { Ok(lifecycle::run_again(&db, id, actor.cause()).await?) });
+    let run = find(&app, input::run(req)?).await?;
+    let requested = app.command(run.pipeline_id.into(), move |db, _| async move {
+        Ok(lifecycle::run_again(&db, run.id, actor.cause()).await?)
+    });
     Ok(Accepted(requested.await?.into()))
 }
 
@@ -130,13 +129,13 @@ pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<R
 pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<RunView>>> {
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
-    let cursor: Option<Cursor> = query.take("cursor");
+    let before = query.take_cursor(page_end);
     let limit = query.take_limit();
     query.finish()?;
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
     let mut connection = app.db().acquire().await?;
-    let rows = runs::list(&mut connection, pipeline.id, cursor.map(|cursor| cursor.0), limit + 1).await?;
-    Ok(Json(Page::cut(rows, limit, Cursor::text, |run| RunView::new(run, values))))
+    let rows = runs::list(&mut connection, pipeline.id, before, limit + 1).await?;
+    Ok(Json(Page::cut(rows, limit, cursor, |run| RunView::new(run, values))))
 }
 
 /// Show a run.
@@ -148,30 +147,20 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<R
 )]
 pub async fn show(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<RunView>> {
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
-    let id = input::run(req)?;
-    let run = runs::find(&mut *app.db().acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))?;
-    Ok(Json(RunView::new(run, values)))
+    Ok(Json(RunView::new(find(&app, input::run(req)?).await?, values)))
+}
+
+async fn find(app: &App, id: RunId) -> ApiResult<Run> {
+    runs::find(&mut *app.db().acquire().await?, id).await?.ok_or_else(|| ApiError::no_run(id))
 }
 
 /// The end of a page of runs, as text: microseconds and the run's id.
-struct Cursor(PageEnd);
-
-impl Cursor {
-    fn text(run: &Run) -> String {
-        format!("{}.{}", run.requested_at.timestamp_micros(), run.id)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (micros, id) = text.split_once('.')?;
-        let requested_at: DateTime<Utc> = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
-        Some(Self(PageEnd { requested_at, id: RunId(Uuid::try_parse(id).ok()?) }))
-    }
+fn cursor(run: &Run) -> String {
+    format!("{}.{}", run.requested_at.timestamp_micros(), run.id)
 }
 
-impl std::str::FromStr for Cursor {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::parse(text).ok_or("takes the `next_cursor` of the page before")
-    }
+fn page_end(cursor: &str) -> Option<PageEnd> {
+    let (micros, id) = cursor.split_once('.')?;
+    let requested_at = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
+    Some(PageEnd { requested_at, id: RunId(Uuid::try_parse(id).ok()?) })
 }

@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{
-        ErrorClass,
-        report::{Replay, ReplayOutcome, ReplayedLetter},
-    },
+    domain::{ErrorClass, report::ReplayOutcome},
     store::dead_letters::DeadLetter,
 };
 
@@ -28,10 +25,10 @@ pub struct DeadLetterView {
     /// The batch of that run.
     pub batch: i64,
     /// The key columns of the row; null for viewers, unless they see values.
-    #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
+    #[salvo(schema(value_type = Option<Object>, additional_properties = true))]
     pub key: Option<Box<RawValue>>,
     /// The row as it should have been written; null if it is too wide to be shown, and for viewers as `key` is.
-    #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
+    #[salvo(schema(value_type = Option<Object>, additional_properties = true))]
     pub row: Option<Box<RawValue>>,
     /// Reason of the refusal.
     pub error: String,
@@ -40,7 +37,6 @@ pub struct DeadLetterView {
     /// When it was refused.
     pub created_at: DateTime<Utc>,
     /// When it was replayed, or found to be no longer needed.
-    #[salvo(schema(required))]
     pub replayed_at: Option<DateTime<Utc>>,
 }
 
@@ -71,7 +67,7 @@ pub struct ReplayInput {
 }
 
 /// The outcome of a replay.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "Replay"))]
 pub struct ReplayView {
     /// The outcome of each letter.
@@ -93,7 +89,7 @@ pub struct ReplayView {
 }
 
 /// A dead letter and the outcome of its replay.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "ReplayedLetter"))]
 pub struct ReplayedLetterView {
     /// Id of the letter.
@@ -101,22 +97,5 @@ pub struct ReplayedLetterView {
     /// Outcome of the replay.
     pub outcome: OneOf<ReplayOutcome>,
     /// Reason of the new refusal.
-    #[salvo(schema(required))]
     pub error: Option<String>,
-}
-
-impl From<Replay> for ReplayView {
-    fn from(replay: Replay) -> Self {
-        let letter = |ReplayedLetter { id, outcome, error }| ReplayedLetterView { id, outcome: outcome.into(), error };
-        Self {
-            letters: replay.letters.into_iter().map(letter).collect(),
-            written: replay.written,
-            unchanged: replay.unchanged,
-            gone: replay.gone,
-            refused: replay.refused,
-            not_open: replay.not_open,
-            left: replay.left,
-            took_ms: replay.took_ms,
-        }
-    }
 }

@@ -213,13 +213,8 @@ impl From<OptionsInput> for PipelineOptions {
 
 impl From<TaskInput> for Task {
     fn from(input: TaskInput) -> Self {
-        Self {
-            order_index: input.order_index,
-            task_type: input.task_type.0,
-            body: input.body,
-            target_table: input.target_table,
-            options: input.options,
-        }
+        let TaskInput { order_index, task_type: OneOf(task_type), body, target_table, options } = input;
+        Self { order_index, task_type, body, target_table, options }
     }
 }
 

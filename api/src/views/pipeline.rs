@@ -8,13 +8,13 @@ use uuid::Uuid;
 use vitrina_shared::{
     configuration::{Allowed, WantedTarget},
     domain::{
-        Checkpoint, FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target,
-        Task, TaskKind, transform::TransformKind,
+        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind,
+        transform::TransformKind,
     },
     store::{state::State, workers::Worker},
 };
 
-use super::{MaxRemovedValue, OneOf, ProgressView, RunView, Values};
+use super::{CheckpointView, MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,17 +31,14 @@ pub struct PipelineView {
     /// How runs read the source.
     pub mode: OneOf<Mode>,
     /// The query, unless the plan has it.
-    #[salvo(schema(required))]
     pub source_query: Option<String>,
     /// The target, `analytics.<table>` or `es:<index>`.
     pub target_table: String,
     /// Rows in a batch.
     pub batch_size: i32,
     /// Column that grows with every change.
-    #[salvo(schema(required))]
     pub incremental_key: Option<String>,
     /// Column that distinguishes rows with equal keys.
-    #[salvo(schema(required))]
     pub incremental_id_key: Option<String>,
     /// Whether it may run.
     pub enabled: bool,
@@ -97,7 +94,6 @@ pub struct TaskView {
     /// The query, or the transform's name.
     pub body: String,
     /// Overrides the pipeline's target.
-    #[salvo(schema(required))]
     pub target_table: Option<String>,
     /// The transform's options.
     #[salvo(schema(value_type = Object, additional_properties = true))]
@@ -145,13 +141,8 @@ impl From<PipelineOptions> for OptionsView {
 
 impl From<Task> for TaskView {
     fn from(task: Task) -> Self {
-        Self {
-            order_index: task.order_index,
-            task_type: task.task_type.into(),
-            body: task.body,
-            target_table: task.target_table,
-            options: task.options,
-        }
+        let Task { order_index, task_type, body, target_table, options } = task;
+        Self { order_index, task_type: task_type.into(), body, target_table, options }
     }
 }
 
@@ -164,10 +155,8 @@ pub struct StatusView {
     /// Whether it may run.
     pub enabled: bool,
     /// The unfinished run.
-    #[salvo(schema(required))]
     pub active_run: Option<RunView>,
     /// Progress of that run.
-    #[salvo(schema(required))]
     pub progress: Option<ProgressView>,
 }
 
@@ -176,16 +165,12 @@ pub struct StatusView {
 #[salvo(schema(name = "PipelineState"))]
 pub struct StateView {
     /// The last row; null before the first batch.
-    #[salvo(schema(required))]
     pub checkpoint: Option<CheckpointView>,
     /// The run that wrote it.
-    #[salvo(schema(required))]
     pub run_id: Option<Uuid>,
     /// The batch that wrote it.
-    #[salvo(schema(required))]
     pub batch: Option<i64>,
     /// When it was written.
-    #[salvo(schema(required))]
     pub updated_at: Option<DateTime<Utc>>,
 }
 
@@ -197,23 +182,6 @@ impl StateView {
         let updated_at = state.as_ref().map(|state| state.updated_at);
         let checkpoint = state.and_then(|state| values.checkpoint(state.checkpoint));
         Self { checkpoint, run_id, batch, updated_at }
-    }
-}
-
-/// The key and id of a row, as the server writes them.
-#[derive(Debug, Serialize, ToSchema)]
-#[salvo(schema(name = "Checkpoint"))]
-pub struct CheckpointView {
-    /// Value of the incremental key.
-    pub key: String,
-    /// Value of the id; null before the first row with a greater key.
-    #[salvo(schema(required))]
-    pub id: Option<String>,
-}
-
-impl From<Checkpoint> for CheckpointView {
-    fn from(checkpoint: Checkpoint) -> Self {
-        Self { key: checkpoint.key, id: checkpoint.id }
     }
 }
 
@@ -250,10 +218,8 @@ pub struct AllowedTargetView {
     #[salvo(schema(value_type = Object, additional_properties = true))]
     pub options: Value,
     /// When it was allowed; null in a dry run.
-    #[salvo(schema(required))]
     pub created_at: Option<DateTime<Utc>>,
     /// The statement that creates its table; null if none is created.
-    #[salvo(schema(required))]
     pub ddl: Option<String>,
 }
 
@@ -295,7 +261,6 @@ pub struct WorkerView {
     /// Unique name.
     pub name: String,
     /// When it started.
-    #[salvo(schema(required))]
     pub started_at: Option<DateTime<Utc>>,
     /// When it last reported.
     pub last_heartbeat: DateTime<Utc>,
@@ -305,11 +270,7 @@ pub struct WorkerView {
 
 impl From<Worker> for WorkerView {
     fn from(worker: Worker) -> Self {
-        Self {
-            name: worker.name,
-            started_at: worker.started_at,
-            last_heartbeat: worker.last_heartbeat,
-            jobs: worker.jobs,
-        }
+        let Worker { name, started_at, last_heartbeat, jobs } = worker;
+        Self { name, started_at, last_heartbeat, jobs }
     }
 }

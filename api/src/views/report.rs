@@ -11,7 +11,7 @@ use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 use vitrina_shared::domain::{
     ErrorClass, Report, ReportKind, ReportStatus,
-    report::{BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repair, Verdict},
+    report::{Depth, DifferenceKind, Repair, Verdict},
 };
 
 use super::{OneOf, Values};
@@ -108,13 +108,11 @@ pub struct ReportView {
     /// Status of the report.
     pub status: OneOf<ReportStatus>,
     /// The result; null until the report is done.
-    #[salvo(schema(required, value_type = Option<Object>, additional_properties = true))]
+    #[salvo(schema(value_type = Option<Object>, additional_properties = true))]
     pub result: Option<Box<RawValue>>,
     /// Error of the report, or of its last attempt.
-    #[salvo(schema(required))]
     pub error: Option<String>,
     /// Class of that error.
-    #[salvo(schema(required))]
     pub error_class: Option<OneOf<ErrorClass>>,
     /// Attempts that failed.
     pub attempts: i32,
@@ -123,10 +121,8 @@ pub struct ReportView {
     /// When it was requested.
     pub requested_at: DateTime<Utc>,
     /// When a worker began.
-    #[salvo(schema(required))]
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
-    #[salvo(schema(required))]
     pub finished_at: Option<DateTime<Utc>>,
 }
 
@@ -157,7 +153,7 @@ impl ReportView {
 }
 
 /// Rows as they would be written.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "Preview"))]
 pub struct PreviewView {
     /// The columns that would be written, in their order.
@@ -168,13 +164,14 @@ pub struct PreviewView {
     /// Rows that are not shown: too wide, or hidden from viewers.
     pub omitted: u32,
     /// Reasons why transforms refuse rows, one for each row.
+    #[serde(default)]
     pub refused: Vec<String>,
     /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
 /// A column that would be written.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "PreviewColumn"))]
 pub struct PreviewColumnView {
     /// Name of the column.
@@ -183,21 +180,8 @@ pub struct PreviewColumnView {
     pub r#type: String,
 }
 
-impl From<Preview> for PreviewView {
-    fn from(preview: Preview) -> Self {
-        let column = |column: PreviewColumn| PreviewColumnView { name: column.name, r#type: column.type_name };
-        Self {
-            columns: preview.columns.into_iter().map(column).collect(),
-            rows: preview.rows,
-            omitted: preview.omitted,
-            refused: preview.refused,
-            took_ms: preview.took_ms,
-        }
-    }
-}
-
 /// The result of a comparison. Rows in flight, which the next batches write, are in none of its other numbers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "Reconciliation"))]
 pub struct ReconciliationView {
     /// Depth of the comparison.
@@ -207,46 +191,37 @@ pub struct ReconciliationView {
     /// Rows of the target.
     pub target_rows: i64,
     /// Rows that the target lacks; null if keys were not compared.
-    #[salvo(schema(required))]
     pub missing: Option<i64>,
     /// Rows that the source does not have; null if keys were not compared.
-    #[salvo(schema(required))]
     pub extra: Option<i64>,
     /// Rows with other values; null if values were not compared.
-    #[salvo(schema(required))]
     pub different: Option<i64>,
     /// Rows of the source that the next batches will write.
     pub in_flight: i64,
     /// The column whose least and greatest values follow.
     pub control_column: String,
     /// Its least value in the source.
-    #[salvo(schema(required))]
     pub source_min: Option<String>,
     /// Its greatest value in the source.
-    #[salvo(schema(required))]
     pub source_max: Option<String>,
     /// Its least value in the target.
-    #[salvo(schema(required))]
     pub target_min: Option<String>,
     /// Its greatest value in the target.
-    #[salvo(schema(required))]
     pub target_max: Option<String>,
     /// `match` if nothing differs, else `drift`.
     pub verdict: OneOf<Verdict>,
     /// Some of the rows that differ.
     pub sample: Vec<DifferenceView>,
     /// Why rows may differ without drift: the query is not deterministic. Null if it seems to be.
-    #[salvo(schema(required))]
     pub note: Option<String>,
     /// The numbers of repaired rows; null without a repair.
-    #[salvo(schema(required))]
     pub repaired: Option<RepairedView>,
     /// Duration in milliseconds.
     pub took_ms: u64,
 }
 
 /// A row that differs.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "Difference"))]
 pub struct DifferenceView {
     /// The kind of difference.
@@ -258,61 +233,21 @@ pub struct DifferenceView {
 }
 
 /// A value on both sides, as text.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "BothValues"))]
 pub struct BothValuesView {
     /// In the source.
-    #[salvo(schema(required))]
     pub source: Option<String>,
     /// In the target.
-    #[salvo(schema(required))]
     pub target: Option<String>,
 }
 
 /// What a repair did.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[salvo(schema(name = "Repaired"))]
 pub struct RepairedView {
     /// Rows written.
     pub written: i64,
     /// Rows removed.
     pub removed: i64,
-}
-
-impl From<Reconciliation> for ReconciliationView {
-    fn from(found: Reconciliation) -> Self {
-        Self {
-            depth: found.depth.into(),
-            source_rows: found.source_rows,
-            target_rows: found.target_rows,
-            missing: found.missing,
-            extra: found.extra,
-            different: found.different,
-            in_flight: found.in_flight,
-            control_column: found.control_column,
-            source_min: found.source_min,
-            source_max: found.source_max,
-            target_min: found.target_min,
-            target_max: found.target_max,
-            verdict: found.verdict.into(),
-            sample: found.sample.into_iter().map(DifferenceView::from).collect(),
-            note: found.note,
-            repaired: found.repaired.map(|done| RepairedView { written: done.written, removed: done.removed }),
-            took_ms: found.took_ms,
-        }
-    }
-}
-
-impl From<Difference> for DifferenceView {
-    fn from(difference: Difference) -> Self {
-        let both = |(name, both)| {
-            let BothValues { source, target } = both;
-            (name, BothValuesView { source, target })
-        };
-        Self {
-            kind: difference.kind.into(),
-            key: difference.key,
-            columns: difference.columns.into_iter().map(both).collect(),
-        }
-    }
 }

@@ -32,13 +32,10 @@ pub struct RunView {
     /// When it was requested.
     pub requested_at: DateTime<Utc>,
     /// When its first batch began.
-    #[salvo(schema(required))]
     pub started_at: Option<DateTime<Utc>>,
     /// When it ended.
-    #[salvo(schema(required))]
     pub finished_at: Option<DateTime<Utc>>,
     /// From its first batch to its end, or to now.
-    #[salvo(schema(required))]
     pub duration_ms: Option<i64>,
     /// Rows that its query returned.
     pub rows_read: i64,
@@ -53,16 +50,12 @@ pub struct RunView {
     /// Attempts that failed.
     pub attempts: i32,
     /// Error of the last failed attempt.
-    #[salvo(schema(required))]
     pub error: Option<String>,
     /// Class of that error.
-    #[salvo(schema(required))]
     pub error_class: Option<OneOf<ErrorClass>>,
     /// Position where it began.
-    #[salvo(schema(required))]
     pub checkpoint_from: Option<CheckpointView>,
     /// Position of the last committed batch.
-    #[salvo(schema(required))]
     pub checkpoint_to: Option<CheckpointView>,
 }
 
@@ -101,13 +94,10 @@ pub struct ProgressView {
     /// Rows read so far.
     pub rows_read: i64,
     /// Estimate of all rows.
-    #[salvo(schema(required))]
     pub rows_total: Option<i64>,
     /// Mean speed since the first batch.
-    #[salvo(schema(required))]
     pub rows_per_second: Option<f64>,
     /// Estimate of the seconds left.
-    #[salvo(schema(required))]
     pub eta_seconds: Option<f64>,
 }
 
@@ -149,7 +139,6 @@ pub struct TransitionView {
     /// Name of the pipeline.
     pub pipeline: String,
     /// The run, if the change belongs to one.
-    #[salvo(schema(required))]
     pub run_id: Option<Uuid>,
     /// Status before.
     pub from: OneOf<Status>,
@@ -160,7 +149,6 @@ pub struct TransitionView {
     /// Reason of the change.
     pub reason: String,
     /// Id of the request that caused it.
-    #[salvo(schema(required))]
     pub correlation_id: Option<String>,
     /// When the status changed.
     pub at: DateTime<Utc>,

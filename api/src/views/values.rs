@@ -4,6 +4,7 @@
 //! needs no row for that: of a server's error they see the code, our own messages come without values, dead letters without
 //! key and row, reports without rows and samples. `VITRINA_VIEWERS_SEE_VALUES` shows them everything.
 
+use salvo::oapi::ToSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 use vitrina_shared::domain::{
@@ -13,7 +14,21 @@ use vitrina_shared::domain::{
     report::{Preview, Reconciliation, Replay},
 };
 
-use super::CheckpointView;
+/// The key and id of a row, as the server writes them.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Checkpoint"))]
+pub struct CheckpointView {
+    /// Value of the incremental key.
+    pub key: String,
+    /// Value of the id; null before the first row with a greater key.
+    pub id: Option<String>,
+}
+
+impl From<Checkpoint> for CheckpointView {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Self { key: checkpoint.key, id: checkpoint.id }
+    }
+}
 
 /// How values of rows are shown to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

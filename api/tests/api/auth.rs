@@ -91,7 +91,7 @@ async fn the_token_s_name_stands_in_the_log_of_transitions() {
 }
 
 #[tokio::test]
-async fn without_tokens_whoever_is_on_this_machine_may_do_everything() {
+async fn without_tokens_every_client_of_this_machine_may_do_everything() {
     let api = Api::start().await;
     expect(api.post("/targets").json(&json!({"target": "es:films", "key": ["id"]})), StatusCode::CREATED).await;
     api.create_genres("genres").await;

@@ -124,7 +124,7 @@ async fn a_stream_of_one_pipeline_shows_no_other() {
 }
 
 #[tokio::test]
-async fn progress_is_shown_to_whoever_follows_the_pipeline_and_is_not_repeated() {
+async fn progress_is_shown_to_streams_of_the_pipeline_and_is_not_repeated() {
     let api = Api::start().await;
     let quiet = api.create_genres("quiet").await;
     let loud = api.create_genres("loud").await;

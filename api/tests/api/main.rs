@@ -15,6 +15,7 @@ mod pipelines;
 mod reports;
 mod runs;
 mod service;
+mod silence;
 mod support;
 mod targets;
 mod validation;

@@ -28,7 +28,7 @@ fn preview(api: &Api, wait: u32) -> RequestBuilder {
 }
 
 #[tokio::test]
-async fn whoever_does_not_wait_is_told_where_the_report_will_be() {
+async fn a_client_that_does_not_wait_is_told_where_the_report_will_be() {
     let api = Api::start().await;
     api.create_genres("genres").await;
     let response = preview(&api, 0).json(&json!({"rows": 3})).send().await.unwrap();
@@ -46,7 +46,7 @@ async fn whoever_does_not_wait_is_told_where_the_report_will_be() {
 }
 
 #[tokio::test]
-async fn whoever_waits_gets_the_result_the_moment_it_is_there() {
+async fn a_client_that_waits_gets_the_result_the_moment_it_is_there() {
     let api = Api::start().await;
     api.create_genres("genres").await;
     let (answer, ()) = tokio::join!(expect(preview(&api, 15), StatusCode::OK), simulate_worker(&api, DONE));

@@ -278,7 +278,7 @@ async fn queries_that_are_planned_for_ages_do_not_keep_an_honest_one_waiting() {
 /// Assigning a value may call a function of the type's owner. It would execute with the rights to write marts, so that the
 /// function's word about itself is not enough.
 #[tokio::test]
-async fn values_that_a_function_of_somebody_converts_are_refused_for_a_mart() {
+async fn values_that_a_user_defined_function_converts_are_refused_for_a_mart() {
     let api = Api::start().await;
     let scene = "create type content.mood as enum ('a', 'b');
         create function content.mood_text(content.mood) returns text stable language plpgsql as $$ begin return 'x'; end $$;

@@ -9,27 +9,23 @@ use super::Address;
 
 /// A problem of RFC 9457, as the API tells it.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Problem {
+pub struct ApiProblem {
     /// Stable and for programs: `urn:vitrina:problem:…`.
     #[serde(rename = "type")]
     pub kind: String,
     pub status: u16,
-    /// For people.
     #[serde(default)]
     pub detail: String,
-    /// What is wrong with single fields.
     #[serde(default)]
     pub errors: Vec<FieldError>,
 }
 
-/// What is wrong with one field.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
 pub struct FieldError {
     /// Path of the field, for instance `tasks[1].body`; empty for the whole.
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
-    /// A code for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
@@ -43,7 +39,7 @@ impl FieldError {
 
 const OURS: &str = "urn:vitrina:problem:";
 
-impl Problem {
+impl ApiProblem {
     /// Whether a Vitrina wrote it.
     pub fn is_ours(&self) -> bool {
         self.kind.starts_with(OURS)
@@ -58,69 +54,46 @@ impl Problem {
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No server listens at the address.
     #[error(
         "no API answers at {address} ({reason}): start one with `vitrina up`, or say where it is with --url or \
          VITRINA_URL"
     )]
     Unreachable { address: Address, reason: String },
-    /// The server's certificate is not trusted.
     #[error(
         "the certificate of {address} is not trusted ({reason}): use a certificate of an authority that this machine \
          knows, or name its file in SSL_CERT_FILE"
     )]
     Certificate { address: Address, reason: String },
-    /// The server does not answer in time, or stopped in the middle.
     #[error("{address} did not answer in time: see whether it is busy (`vitrina doctor`), and try again")]
     TimedOut { address: Address },
-    /// The answer is incomplete.
     #[error("the connection to {address} was lost ({reason}): see whether the API still runs, and try again")]
     Lost { address: Address, reason: String },
-    /// The answer is not of a Vitrina API.
+    /// `to` is the target of a redirect.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
-    NotVitrina {
-        url: String,
-        status: u16,
-        /// The target of a redirect.
-        to: Option<String>,
-    },
-    /// 401.
+    NotVitrina { url: String, status: u16, to: Option<String> },
     #[error("{}", unauthorized(*has_token))]
-    Unauthorized {
-        /// Whether the request had a token.
-        has_token: bool,
-    },
-    /// 403.
+    Unauthorized { has_token: bool },
     #[error("{detail}: ask for a token with that role, and give it with VITRINA_TOKEN or --token")]
     Forbidden { detail: String },
     /// 404 for a pipeline.
     #[error("there is no pipeline `{name}`{}", suggestion(meant.as_deref(), *known))]
     NoPipeline { name: String, meant: Option<String>, known: usize },
-    /// Everything else that the API refuses.
     #[error("{}", refused(.0))]
-    Refused(Problem),
-    /// The token is the user's and the address comes from a `.env` file.
+    Refused(ApiProblem),
     #[error(
         "the file .env of this directory names the address ({name}), and not the token: a token is sent only to an address that \
          you gave yourself; give --url or set VITRINA_URL in the environment, or keep both in the file"
     )]
-    Mixed {
-        /// The variable that names the address.
-        name: &'static str,
-    },
-    /// A variable of the environment is wrong.
+    Mixed { name: &'static str },
     #[error("{name} is wrong: {reason}")]
     Variable { name: &'static str, reason: String },
-    /// A report ended without a result.
     #[error("{0}")]
     Report(String),
-    /// The HTTP client could not be created.
     #[error("cannot prepare for HTTP: {0}")]
     NoHttp(String),
 }
 
 impl ClientError {
-    /// Whether it is a 404.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NoPipeline { .. }) || matches!(self, Self::Refused(problem) if problem.is("not-found"))
     }
@@ -202,7 +175,7 @@ fn suggestion(meant: Option<&str>, known: usize) -> String {
     }
 }
 
-fn refused(problem: &Problem) -> String {
+fn refused(problem: &ApiProblem) -> String {
     let mut text = match problem.kind.strip_prefix(OURS) {
         Some("not-yet") => format!("{}: it needs a newer API", problem.detail),
         Some("stale-version") => {

@@ -5,13 +5,14 @@ mod lines;
 
 use std::time::{Duration, Instant};
 
-use futures_util::{Stream, StreamExt, stream::BoxStream};
-use reqwest::header;
+use futures_util::StreamExt;
+use reqwest::{Method, header};
 use serde_json::Value;
+use vitrina_shared::progress::Progress;
 
 use self::lines::{Lines, Message};
 use super::{
-    Client, ClientError, Progress, Transition,
+    Client, ClientError, Transition,
     request::{Request, segment},
 };
 
@@ -41,7 +42,7 @@ pub struct Events {
     client: Client,
     path: String,
     last_id: Option<String>,
-    lines: Option<Lines<Body>>,
+    lines: Option<Lines>,
     lost_at: Option<Instant>,
     pause: Duration,
 }
@@ -117,7 +118,7 @@ impl Events {
 
     async fn connect(&mut self) -> Result<(), ClientError> {
         // A stream has no time limit; only its silence is bounded.
-        let mut request = Request::get(&self.path).within(Duration::from_secs(365 * 24 * 3600));
+        let mut request = Request::new(Method::GET, &self.path).within(Duration::from_secs(365 * 24 * 3600));
         request = request.header(header::ACCEPT.as_str(), "text/event-stream".to_owned());
         if let Some(id) = &self.last_id {
             request = request.header("Last-Event-ID", id.clone());
@@ -147,10 +148,3 @@ fn read(message: &Message) -> Option<Event> {
         _ => None,
     }
 }
-
-/// The bytes of an answer.
-type Body = BoxStream<'static, Result<Vec<u8>, ClientError>>;
-
-trait Bytes: Stream<Item = Result<Vec<u8>, ClientError>> + Unpin {}
-
-impl<S: Stream<Item = Result<Vec<u8>, ClientError>> + Unpin> Bytes for S {}

@@ -4,26 +4,23 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A list without its cursor.
+/// A list, or a page of a longer one.
 #[derive(Debug, Clone, Deserialize)]
 pub struct List<T> {
     pub items: Vec<T>,
+    pub next_cursor: Option<String>,
 }
 
-/// A pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pipeline {
     pub name: String,
     pub description: String,
-    /// `full` or `incremental`.
     pub mode: String,
     /// The query, unless the plan has it.
     pub source_query: Option<String>,
     pub target_table: String,
     pub batch_size: i64,
-    /// Column that grows with every change.
     pub incremental_key: Option<String>,
-    /// Column that distinguishes rows with equal keys.
     pub incremental_id_key: Option<String>,
     pub enabled: bool,
     pub status: String,
@@ -33,31 +30,12 @@ pub struct Pipeline {
     pub updated_at: DateTime<Utc>,
 }
 
-/// The status of a pipeline.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Status {
-    pub status: String,
-    pub active_run: Option<Run>,
-    pub progress: Option<Pace>,
-}
-
-/// Progress of a run.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Pace {
-    pub rows_total: Option<i64>,
-    /// Mean speed since the first batch.
-    pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
-    pub eta_seconds: Option<f64>,
-}
-
 /// One attempt to run a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
     pub id: String,
     pub pipeline: String,
     pub status: String,
-    pub trigger: String,
     pub requested_at: DateTime<Utc>,
     /// From its first batch to its end, or to now.
     pub duration_ms: Option<i64>,
@@ -77,12 +55,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether it has ended, well or not.
     pub fn is_over(&self) -> bool {
         matches!(self.status.as_str(), "SUCCESS" | "FAILED" | "CANCELLED")
     }
 
-    /// Whether it ended well.
     pub fn is_success(&self) -> bool {
         self.status == "SUCCESS"
     }
@@ -97,7 +73,6 @@ impl Run {
     }
 }
 
-/// A checkpoint.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Checkpoint {
     /// Value of the incremental key.
@@ -110,9 +85,7 @@ pub struct Checkpoint {
 pub struct State {
     /// The last row; none before the first batch.
     pub checkpoint: Option<Checkpoint>,
-    /// The run that wrote it.
     pub run_id: Option<String>,
-    /// The batch that wrote it.
     pub batch: Option<i64>,
     pub updated_at: Option<DateTime<Utc>>,
 }
@@ -127,7 +100,6 @@ pub struct RequestedRun {
     pub already_active: bool,
 }
 
-/// A live worker.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Worker {
     pub name: String,
@@ -136,7 +108,6 @@ pub struct Worker {
     pub jobs: i64,
 }
 
-/// An entry of the whitelist.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Target {
     /// `analytics.<table>` or `es:<index>`.
@@ -149,7 +120,6 @@ pub struct Target {
 /// One entry of the log of status changes.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Transition {
-    pub id: i64,
     pub pipeline: String,
     pub run_id: Option<String>,
     pub from: String,
@@ -157,17 +127,4 @@ pub struct Transition {
     pub actor: String,
     pub reason: String,
     pub at: DateTime<Utc>,
-}
-
-/// A progress event.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Progress {
-    pub pipeline: String,
-    pub run_id: String,
-    pub rows_read: i64,
-    pub rows_total: Option<i64>,
-    /// Mean speed since the run began.
-    pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
-    pub eta_seconds: Option<f64>,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{StatusCode, header};
+use reqwest::{Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -14,15 +14,13 @@ use super::{
 /// How long the API may hold its answer back, in seconds.
 const WAIT: u64 = 20;
 /// The interval between two requests for an unfinished report.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// The answer of `GET /reports/{id}`.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct ReportAnswer {
     status: String,
-    #[serde(default)]
     result: Option<Value>,
-    #[serde(default)]
     error: Option<String>,
 }
 
@@ -30,7 +28,7 @@ impl Client {
     /// Asks for a report (`reconcile`, `preview`, `dead-letters/replay`) and waits for its result.
     pub async fn report(&self, name: &str, kind: &str, body: &Value) -> Result<Value, ClientError> {
         let path = format!("pipelines/{}/{kind}?wait={WAIT}", segment(name));
-        let request = Request::post(&path).body(body).within(Duration::from_secs(WAIT + 30));
+        let request = Request::new(Method::POST, &path).body(body).within(Duration::from_secs(WAIT + 30));
         let answer = self.of_pipeline(name, self.answer(request).await).await?;
         let status = answer.status();
         let location = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
@@ -46,7 +44,7 @@ impl Client {
     async fn await_report(&self, location: &str, kind: &str) -> Result<Value, ClientError> {
         let path = location.rsplit_once("/api/v1/").map_or(location, |(_, path)| path).to_owned();
         loop {
-            let report: Report = self.get(&path).await?;
+            let report: ReportAnswer = self.get(&path).await?;
             if let Some(result) = report.result {
                 return Ok(result);
             }
@@ -55,7 +53,7 @@ impl Client {
                 let reason = report.error.unwrap_or_else(|| "it gives no reason".to_owned());
                 return Err(ClientError::Report(format!("{kind} failed: {reason}")));
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
         }
     }
 }

@@ -6,7 +6,7 @@ use reqwest::{Method, Response, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Client, ClientError, Problem};
+use super::{ApiProblem, Client, ClientError};
 
 /// How long an answer may take: longer than the API takes to give up by itself.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -22,24 +22,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    fn new(method: Method, path: &str) -> Self {
+    pub(super) fn new(method: Method, path: &str) -> Self {
         Self { method, path: path.to_owned(), body: None, headers: Vec::new(), within: ANSWER_WITHIN }
-    }
-
-    pub(super) fn get(path: &str) -> Self {
-        Self::new(Method::GET, path)
-    }
-
-    pub(super) fn post(path: &str) -> Self {
-        Self::new(Method::POST, path)
-    }
-
-    pub(super) fn delete(path: &str) -> Self {
-        Self::new(Method::DELETE, path)
-    }
-
-    pub(super) fn patch(path: &str) -> Self {
-        Self::new(Method::PATCH, path)
     }
 
     pub(super) fn body(mut self, body: &Value) -> Self {
@@ -60,12 +44,11 @@ impl Request {
 
 impl Client {
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.send(Request::get(path)).await
+        self.send(Request::new(Method::GET, path)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(&self, path: &str, body: Option<&Value>) -> Result<T, ClientError> {
-        let request = Request::post(path);
-        self.send(if let Some(body) = body { request.body(body) } else { request }).await
+        self.send(Request { body: body.cloned(), ..Request::new(Method::POST, path) }).await
     }
 
     pub(super) async fn send<T: DeserializeOwned>(&self, request: Request) -> Result<T, ClientError> {
@@ -110,13 +93,13 @@ impl Client {
         let url = answer.url().to_string();
         let to = answer.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
         let body = answer.bytes().await.unwrap_or_default();
-        match serde_json::from_slice::<Problem>(&body) {
+        match serde_json::from_slice::<ApiProblem>(&body) {
             Ok(problem) if problem.is_ours() => Err(self.refused(problem)),
             Ok(_) | Err(_) => Err(ClientError::NotVitrina { url, status: status.as_u16(), to }),
         }
     }
 
-    fn refused(&self, problem: Problem) -> ClientError {
+    fn refused(&self, problem: ApiProblem) -> ClientError {
         match problem.status {
             401 => ClientError::Unauthorized { has_token: self.has_token },
             403 => ClientError::Forbidden { detail: problem.detail },

@@ -6,7 +6,6 @@ use vitrina_shared::process::Failure;
 use super::run::{self, Waiting};
 use crate::client::{Connection, Run};
 
-/// Options of `again`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Id of a run
@@ -18,7 +17,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let earlier: Run = client.run(&options.run).await?;
     let events = options.waiting.events(&client, &earlier.pipeline).await?;

@@ -18,9 +18,8 @@ use crate::{
 };
 
 pub(crate) use self::plan::Plan;
-use self::plan::{PipelinePlan, Step};
+use self::plan::{Action, PipelinePlan};
 
-/// Options of `apply`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// The file, `-` for standard input
@@ -38,14 +37,14 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Some(path) = &options.file else {
         output::line(schema_text());
         return Ok(());
     };
     let file = PipelineFile::open(path)?;
     let client = options.server.client()?;
-    let plan = Plan::make(&client, &file).await?;
+    let plan = Plan::compute(&client, &file).await?;
     if !plan.problems.is_empty() {
         return Err(report(&file.name, &plan.problems).into());
     }
@@ -75,14 +74,14 @@ pub(crate) async fn write(client: &Client, plan: &Plan) -> Result<(), Failure> {
 }
 
 async fn write_pipeline(client: &Client, pipeline: &PipelinePlan) -> Result<(), ClientError> {
-    match &pipeline.step {
-        Step::Create => client.create_pipeline(&pipeline.body).await.map(|_| ()),
-        Step::Change { version, changes } => {
+    match &pipeline.action {
+        Action::Create => client.create_pipeline(&pipeline.body).await.map(|_| ()),
+        Action::Change { version, changes } => {
             let patch = changes.iter().map(|change| (change.field.clone(), change.to.clone()));
             let patch = serde_json::Value::Object(patch.collect());
             client.change_pipeline(&pipeline.name, *version, &patch).await.map(|_| ())
         }
-        Step::Keep => Ok(()),
+        Action::Keep => Ok(()),
     }
 }
 

@@ -18,7 +18,6 @@ use crate::{
     output::{self, thousands},
 };
 
-/// Options of `cinema`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// How many films there should be
@@ -32,7 +31,7 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let quiet = std::env::var("VITRINA_LOG").err().map(|_| "warn");
     let env = Env::from_process().with("VITRINA_LOG", quiet);
     let (log, database, source): (LogConfig, OptionalDatabaseConfig, SourceConfig) = env.read()?;

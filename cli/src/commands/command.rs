@@ -1,27 +1,12 @@
 //! `vitrina pause`, `cancel` and `reset`.
 
-use clap::Args;
 use vitrina_shared::process::Failure;
 
-use crate::{
-    client::Connection,
-    output::{self, Format},
-};
+use super::one_pipeline::OnePipeline;
+use crate::output;
 
-/// Options of `pause`, `cancel` and `reset`.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
-    #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
-}
-
-pub(super) async fn run(options: Options, command: &str) -> Result<(), Failure> {
-    let answer = options.server.client()?.command(&options.name, command).await?;
+pub(crate) async fn run(options: OnePipeline, command: &str) -> Result<(), Failure> {
+    let answer = options.client()?.command(&options.name, command).await?;
     if options.format.json {
         output::json(&answer);
     } else {

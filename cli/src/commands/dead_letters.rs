@@ -6,18 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use vitrina_shared::process::Failure;
 
-use super::objects;
+use super::{objects, one_pipeline::OnePipeline};
 use crate::{
-    client::{Connection, List},
-    output::{Format, Table, time},
+    client::List,
+    output::{Cell, table, time},
 };
 
-/// Options of `dead-letters`.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
     /// Also those that were replayed
     #[arg(long)]
     all: bool,
@@ -25,9 +21,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
+    pipeline: OnePipeline,
 }
 
 #[derive(Deserialize)]
@@ -39,23 +33,24 @@ struct Letter {
     replayed_at: Option<DateTime<Utc>>,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let found = options.server.client()?.dead_letters(&options.name, options.limit, options.all).await?;
-    let name = options.name;
-    options.format.show(found, |list: List<Letter>| {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let found = options.pipeline.client()?.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
+    let name = options.pipeline.name;
+    options.pipeline.format.show(found, |list: List<Letter>| {
         if list.items.is_empty() {
             return format!("`{name}` has no dead letters");
         }
-        let mut table = Table::new(&[">id", "key", "put aside (UTC)", "replayed (UTC)", "error"]);
-        for letter in &list.items {
-            table.row([
-                letter.id.to_string().into(),
-                objects::text(&letter.key).into(),
-                time(letter.created_at).into(),
-                letter.replayed_at.map(time).unwrap_or_default().into(),
-                (&letter.error).into(),
-            ]);
-        }
-        format!("{}\n`vitrina replay {name}` tries them again", table.render())
+        let columns = [">id", "key", "put aside (UTC)", "replayed (UTC)", "error"];
+        format!("{}\n`vitrina replay {name}` tries them again", table(columns, list.items.iter().map(row)))
     })
+}
+
+fn row(letter: &Letter) -> [Cell; 5] {
+    [
+        letter.id.to_string().into(),
+        objects::text(&letter.key).into(),
+        time(letter.created_at).into(),
+        letter.replayed_at.map(time).unwrap_or_default().into(),
+        (&letter.error).into(),
+    ]
 }

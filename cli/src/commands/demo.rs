@@ -35,7 +35,6 @@ const INDEXES: &str = include_str!("../../../demo/elasticsearch.yaml");
 /// Where the embedded PostgreSQL lives, unless told otherwise.
 const DATA_DIR: &str = ".vitrina";
 
-/// Options of `demo`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// How many films there should be
@@ -58,7 +57,7 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let addr = options.addr.clone().or_else(|| std::env::var("VITRINA_ADDR").ok());
     let env = Env::from_process()
         .with("VITRINA_ADDR", Some(addr.unwrap_or_else(|| "127.0.0.1:0".to_owned())))
@@ -70,11 +69,11 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);
-    let step = screen.begin("database", "starting PostgreSQL");
+    let activity = screen.begin("database", "starting PostgreSQL");
     let Some(home) = Home::open(&settings.1, &options.data_dir, &settings.4, &stop).await? else {
         return Err(stopped());
     };
-    step.done(&home.describe(&options.data_dir));
+    activity.done(&home.describe(&options.data_dir));
     let shown = Demo { options: &options, screen: &screen, home: &home, stop: &stop }.show(settings).await;
     home.close().await?;
     let outcomes = shown?;
@@ -124,12 +123,13 @@ impl Demo<'_> {
     /// Generates the cinema, and lets users' queries read it.
     async fn fill(&self, source: &SourceConfig) -> Result<(), Failure> {
         let size = CinemaSize { films: self.options.films, ratings: self.options.ratings };
-        let step = self.screen.begin("cinema", "generating films and ratings");
+        let activity = self.screen.begin("cinema", "generating films and ratings");
         let owner = database::pool(&self.home.owner, "vitrina-cinema");
-        cinema::generate(&owner, size, |progress| step.progress(progress.table, progress.done, progress.total)).await?;
+        cinema::generate(&owner, size, |progress| activity.progress(progress.table, progress.done, progress.total))
+            .await?;
         owner.close().await;
         self.home.migrate(source).await?.close().await;
-        step.done(&format!("{} films, {} ratings", thousands(size.films.into()), thousands(size.ratings.into())));
+        activity.done(&format!("{} films, {} ratings", thousands(size.films.into()), thousands(size.ratings.into())));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Demo<'_> {
         let file =
             PipelineFile::parse("demo/pipelines.yaml", &pipelines).map_err(|wrong| report("the demo", &wrong))?;
         let client = Client::new(address.parse()?, None)?;
-        let plan = apply::Plan::make(&client, &file).await?;
+        let plan = apply::Plan::compute(&client, &file).await?;
         if !plan.problems.is_empty() {
             return Err(report(&file.name, &plan.problems).into());
         }
@@ -163,7 +163,7 @@ impl Demo<'_> {
 
     /// A worker compares every row of every mart, and every document of every index, with its source.
     async fn reconcile(&self, client: &Client, runs: &[Run]) -> Result<Vec<Outcome>, Failure> {
-        let step = self.screen.begin("check", "comparing every row with its source");
+        let activity = self.screen.begin("check", "comparing every row with its source");
         let mut outcomes = Vec::new();
         for run in runs {
             let found = match run.is_success() {
@@ -172,7 +172,7 @@ impl Demo<'_> {
             };
             outcomes.push(Outcome::new(run, &found));
         }
-        step.clear();
+        activity.clear();
         Ok(outcomes)
     }
 }

@@ -13,10 +13,9 @@ use vitrina_shared::{
     process::Failure,
 };
 
-use self::check::{Check, Report};
+use self::check::{Check, Findings};
 use crate::{client::Connection, embedded_postgres, output::Format};
 
-/// Options of `doctor`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Where the embedded PostgreSQL lives, if DATABASE_URL is not set
@@ -30,9 +29,9 @@ pub struct Options {
 
 type Settings = (OptionalDatabaseConfig, SourceConfig, ElasticsearchConfig);
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let (database, source, elasticsearch): Settings = Env::from_process().read()?;
-    let mut report = Report::default();
+    let mut findings = Findings::default();
     let url = match database.url {
         Some(url) => Some(url),
         None => match embedded_postgres::running(&options.data_dir)? {
@@ -41,14 +40,14 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         },
     };
     match &url {
-        Some(url) => database::examine(url, &source, &mut report).await,
-        None => report.add(Check::skipped(
+        Some(url) => database::examine(url, &source, &mut findings).await,
+        None => findings.add(Check::skipped(
             "database",
             format!("DATABASE_URL is not set, and no PostgreSQL of ours runs in {}", options.data_dir.display()),
         )),
     }
-    api::examine(&options.server, &mut report).await;
-    elasticsearch::examine(&elasticsearch, url.as_ref(), &mut report).await;
-    report.show(options.format);
-    report.judge()
+    api::examine(&options.server, &mut findings).await;
+    elasticsearch::examine(&elasticsearch, url.as_ref(), &mut findings).await;
+    findings.show(options.format);
+    findings.judge()
 }

@@ -2,14 +2,13 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use vitrina_shared::process::Failure;
+use vitrina_shared::{process::Failure, progress::Progress};
 
 use crate::{
-    client::{Connection, Event, Progress, Transition},
+    client::{Connection, Event, Transition},
     output::{self, DIM, Format, WARN, duration, paint, printable, status, thousands, time},
 };
 
-/// Options of `events`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Only of this pipeline, by name or id
@@ -27,7 +26,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let mut events = client.log(options.name.as_deref(), options.last, options.follow).await?;
     while let Some(event) = events.next().await? {

@@ -1,17 +1,18 @@
 //! `vitrina ls`.
 
 use clap::Args;
+use serde_json::json;
 use vitrina_shared::{
     domain::{NamedEnum, Status},
     process::Failure,
 };
 
+use super::objects;
 use crate::{
-    client::{Connection, List, Pipeline, items},
-    output::{Cell, DIM, Format, Table, status},
+    client::{Connection, Pipeline},
+    output::{Cell, DIM, Format, status},
 };
 
-/// Options of `ls`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Only those with this status
@@ -27,21 +28,14 @@ fn statuses() -> impl Iterator<Item = &'static str> {
     Status::VALUES.iter().map(|status| status.name())
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let mut found = options.server.client()?.pipelines().await?;
     if let Some(wanted) = &options.status {
         found.retain(|pipeline| pipeline["status"].as_str() == Some(wanted));
     }
-    options.format.show(items(found), |list: List<Pipeline>| {
-        if list.items.is_empty() {
-            return "no pipelines; `vitrina apply -f FILE.yaml` creates some".to_owned();
-        }
-        let mut table = Table::new(&["name", "status", "mode", "target", "description"]);
-        for pipeline in &list.items {
-            table.row(row(pipeline));
-        }
-        table.render()
-    })
+    let none = "no pipelines; `vitrina apply -f FILE.yaml` creates some";
+    let columns = ["name", "status", "mode", "target", "description"];
+    objects::print_list(options.format, json!({ "items": found }), none, columns, row)
 }
 
 fn row(pipeline: &Pipeline) -> [Cell; 5] {

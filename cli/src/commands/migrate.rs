@@ -7,7 +7,7 @@ use vitrina_shared::{
     telemetry,
 };
 
-pub(super) async fn run() -> Result<(), Failure> {
+pub(crate) async fn run() -> Result<(), Failure> {
     let (log, database, source): (LogConfig, DatabaseConfig, SourceConfig) = Env::from_process().read()?;
     let _telemetry = telemetry::init(&log, "vitrina")?;
     let pool = database::pool(&database, "vitrina-migrate");

@@ -1,8 +1,27 @@
 //! JSON as people read it.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use vitrina_shared::process::Failure;
 
-use crate::output::Table;
+use crate::{
+    client::List,
+    output::{self, Cell, Format, Table},
+};
+
+/// Prints a list: as JSON, as a table, or `none` where it is empty.
+pub(super) fn print_list<T: DeserializeOwned, const N: usize>(
+    format: Format,
+    list: Value,
+    none: &str,
+    columns: [&str; N],
+    row: impl FnMut(&T) -> [Cell; N],
+) -> Result<(), Failure> {
+    format.show(list, |list: List<T>| match &list.items[..] {
+        [] => none.to_owned(),
+        items => output::table(columns, items.iter().map(row)),
+    })
+}
 
 /// The objects as a table with these columns.
 pub(super) fn table<'a>(names: impl IntoIterator<Item = &'a str>, objects: &[Value]) -> String {

@@ -3,47 +3,33 @@
 use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use vitrina_shared::process::Failure;
+use vitrina_shared::{domain::report::PreviewColumn, process::Failure};
 
-use super::objects;
-use crate::{
-    client::Connection,
-    output::{DIM, Format, paint},
-};
+use super::{objects, one_pipeline::OnePipeline};
+use crate::output::{DIM, paint};
 
-/// Options of `preview`.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
     /// How many rows
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     rows: u32,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
+    pipeline: OnePipeline,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.server.client()?;
-    let answer = client.report(&options.name, "preview", &json!({ "rows": options.rows })).await?;
-    options.format.show(answer, |preview: Preview| text(&preview))
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.pipeline.client()?;
+    let answer = client.report(&options.pipeline.name, "preview", &json!({ "rows": options.rows })).await?;
+    options.pipeline.format.show(answer, |preview: Preview| text(&preview))
 }
 
-/// What a worker found.
+/// The part of a preview that is shown.
 #[derive(Debug, Deserialize)]
 struct Preview {
-    columns: Vec<Column>,
+    columns: Vec<PreviewColumn>,
     rows: Vec<Value>,
     #[serde(default)]
     omitted: u32,
-}
-
-#[derive(Debug, Deserialize)]
-struct Column {
-    name: String,
 }
 
 fn text(preview: &Preview) -> String {

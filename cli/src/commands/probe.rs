@@ -8,7 +8,6 @@ use vitrina_shared::process::Failure;
 /// A service that takes longer is not well.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Options of `probe`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// What to ask, for instance http://127.0.0.1:8080/ready
@@ -16,7 +15,7 @@ pub struct Options {
 }
 
 /// Succeeds if the address answers 200.
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = reqwest::Client::builder().timeout(ANSWERS_WITHIN).no_proxy().build()?;
     let answer = client.get(&options.url).send().await?;
     match answer.status() {

@@ -1,24 +1,17 @@
 //! `vitrina reconcile`.
 
-use std::collections::BTreeMap;
-
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use vitrina_shared::process::Failure;
-
-use super::objects;
-use crate::{
-    client::Connection,
-    output::{BAD, Format, GOOD, Table, counted, duration, paint, thousands},
+use vitrina_shared::{
+    domain::report::{Difference, Reconciliation, Repaired},
+    process::Failure,
 };
 
-/// Options of `reconcile`.
+use super::one_pipeline::OnePipeline;
+use crate::output::{BAD, GOOD, Table, counted, duration, paint, table, thousands};
+
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
     /// How closely to look
     #[arg(long, value_enum, default_value_t = Depth::Counts)]
     depth: Depth,
@@ -29,9 +22,7 @@ pub struct Options {
     #[arg(long, requires = "repair")]
     remove_extra: bool,
     #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
+    pipeline: OnePipeline,
 }
 
 /// How closely to look.
@@ -45,76 +36,29 @@ enum Depth {
     Rows,
 }
 
-/// What a worker found.
-#[derive(Debug, Deserialize)]
-struct Reconciliation {
-    source_rows: i64,
-    target_rows: i64,
-    #[serde(default)]
-    missing: Option<i64>,
-    #[serde(default)]
-    extra: Option<i64>,
-    #[serde(default)]
-    different: Option<i64>,
-    #[serde(default)]
-    in_flight: i64,
-    repaired: Option<Repaired>,
-    control_column: Option<String>,
-    source_min: Option<Value>,
-    source_max: Option<Value>,
-    target_min: Option<Value>,
-    target_max: Option<Value>,
-    #[serde(default)]
-    sample: Vec<Difference>,
-    note: Option<String>,
-    took_ms: i64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Repaired {
-    written: i64,
-    removed: i64,
-}
-
-/// A row that differs.
-#[derive(Debug, Deserialize)]
-struct Difference {
-    kind: String,
-    key: BTreeMap<String, Value>,
-    #[serde(default)]
-    columns: BTreeMap<String, Values>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Values {
-    source: Option<String>,
-    target: Option<String>,
-}
-
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.server.client()?;
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let client = options.pipeline.client()?;
     let depth = options.depth.to_possible_value().map(|value| value.get_name().to_owned());
     let mut body = json!({ "depth": depth });
     if options.repair {
         body["repair"] = if options.remove_extra { "all".into() } else { true.into() };
     }
-    let answer = client.report(&options.name, "reconcile", &body).await?;
-    let state = State::of(&answer);
-    options.format.show(answer, |found: Reconciliation| text(&options.name, &found, state))?;
-    let name = options.name;
-    match state {
-        State::Equal | State::Repaired => Ok(()),
-        State::Differs => Err(format!("`{name}` differs from its source").into()),
-        State::StillDiffers(1) => Err(format!("`{name}` still differs from its source in 1 row").into()),
-        State::StillDiffers(rows) => {
-            Err(format!("`{name}` still differs from its source in {} rows", thousands(rows)).into())
+    let answer = client.report(&options.pipeline.name, "reconcile", &body).await?;
+    let standing = Standing::of(&answer);
+    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, standing))?;
+    let name = options.pipeline.name;
+    match standing {
+        Standing::Equal | Standing::Repaired => Ok(()),
+        Standing::Differs => Err(format!("`{name}` differs from its source").into()),
+        Standing::StillDiffers(rows) => {
+            Err(format!("`{name}` still differs from its source in {}", counted(rows, "row")).into())
         }
     }
 }
 
 /// The result for the mart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Standing {
     Equal,
     /// All differences were repaired.
     Repaired,
@@ -123,7 +67,7 @@ enum State {
     StillDiffers(i64),
 }
 
-impl State {
+impl Standing {
     fn of(found: &Value) -> Self {
         let rows = |value: &Value| value.as_i64().unwrap_or_default();
         if found["verdict"] == "match" {
@@ -141,16 +85,14 @@ impl State {
     }
 }
 
-fn text(name: &str, found: &Reconciliation, state: State) -> String {
+fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
-    if let Some(column) = &found.control_column {
-        let shown = |value: &Option<Value>| value.as_ref().map(objects::text).unwrap_or_default();
-        let range =
-            [("least", &found.source_min, &found.target_min), ("greatest", &found.source_max, &found.target_max)];
-        for (which, source, target) in range {
-            table.row([format!("{which} {column}").into(), shown(source).into(), shown(target).into()]);
-        }
+    let shown = |value: &Option<String>| value.clone().unwrap_or_default();
+    for (which, source, target) in
+        [("least", &found.source_min, &found.target_min), ("greatest", &found.source_max, &found.target_max)]
+    {
+        table.row([format!("{which} {}", found.control_column).into(), shown(source).into(), shown(target).into()]);
     }
     let mut lines = vec![table.render()];
     for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
@@ -168,28 +110,33 @@ fn text(name: &str, found: &Reconciliation, state: State) -> String {
     if let Some(Repaired { written, removed }) = &found.repaired {
         lines.push(format!("repaired: {} written, {} removed", counted(*written, "row"), thousands(*removed)));
     }
-    lines.push(verdict(name, found, state));
+    lines.push(verdict(name, found, standing));
     lines.join("\n")
 }
 
 fn sample(differences: &[Difference]) -> String {
-    let mut table = Table::new(&["kind", "key", "source → mart"]);
-    for one in differences {
-        let key: Vec<_> = one.key.iter().map(|(name, value)| format!("{name}={}", objects::text(value))).collect();
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+    let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
+    let rows = differences.iter().map(|one| {
+        let key = one.key.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()));
         let columns = one.columns.iter();
         let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
-        table.row([(&one.kind).into(), key.join(", ").into(), columns.collect::<Vec<_>>().join("; ").into()]);
-    }
-    table.render()
+        [
+            one.kind.as_str().into(),
+            key.collect::<Vec<_>>().join(", ").into(),
+            columns.collect::<Vec<_>>().join("; ").into(),
+        ]
+    });
+    table(["kind", "key", "source → mart"], rows)
 }
 
-fn verdict(name: &str, found: &Reconciliation, state: State) -> String {
-    let took = duration(found.took_ms);
-    match state {
-        State::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
-        State::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
-        State::Differs | State::StillDiffers(_) => paint(BAD, format!("`{name}` differs from its source ({took})")),
+fn verdict(name: &str, found: &Reconciliation, standing: Standing) -> String {
+    let took = duration(found.took_ms.cast_signed());
+    match standing {
+        Standing::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
+        Standing::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
+        Standing::Differs | Standing::StillDiffers(_) => {
+            paint(BAD, format!("`{name}` differs from its source ({took})"))
+        }
     }
 }
 
@@ -200,9 +147,12 @@ mod tests {
     #[test]
     fn a_repair_ends_well_where_nothing_differs_any_more() {
         let found = |repaired: Value| json!({"verdict": "drift", "missing": 2, "extra": 1, "different": 3, "repaired": repaired});
-        assert_eq!(State::of(&json!({"verdict": "match", "repaired": {"written": 0, "removed": 0}})), State::Equal);
-        assert_eq!(State::of(&found(Value::Null)), State::Differs);
-        assert_eq!(State::of(&found(json!({"written": 5, "removed": 1}))), State::Repaired);
-        assert_eq!(State::of(&found(json!({"written": 4, "removed": 0}))), State::StillDiffers(2));
+        assert_eq!(
+            Standing::of(&json!({"verdict": "match", "repaired": {"written": 0, "removed": 0}})),
+            Standing::Equal
+        );
+        assert_eq!(Standing::of(&found(Value::Null)), Standing::Differs);
+        assert_eq!(Standing::of(&found(json!({"written": 5, "removed": 1}))), Standing::Repaired);
+        assert_eq!(Standing::of(&found(json!({"written": 4, "removed": 0}))), Standing::StillDiffers(2));
     }
 }

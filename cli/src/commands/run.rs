@@ -11,7 +11,6 @@ use crate::{
     output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
 };
 
-/// Options of `run`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Name or id of a pipeline
@@ -49,7 +48,7 @@ impl Waiting {
     }
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     let events = options.waiting.events(&client, &options.name).await?;
     let kind = RunKind { full: options.full, allow_removal: options.allow_removal };
@@ -66,13 +65,12 @@ pub(super) async fn attend(
     waiting: &Waiting,
 ) -> Result<(), Failure> {
     let Some(events) = events else {
-        return if waiting.format.json {
+        if waiting.format.json {
             output::json(&serde_json::to_value(requested)?);
-            Ok(())
         } else {
-            output::line(told(name, requested));
-            Ok(())
-        };
+            output::line(describe_request(name, requested));
+        }
+        return Ok(());
     };
     let run = wait(client, name, requested, events, waiting.format.json).await?;
     if waiting.format.json {
@@ -83,7 +81,7 @@ pub(super) async fn attend(
     judge(&run)
 }
 
-fn told(name: &str, requested: &RequestedRun) -> String {
+fn describe_request(name: &str, requested: &RequestedRun) -> String {
     let what = if requested.already_active { "is under way already" } else { "is requested" };
     let name = printable(name);
     format!("run {} of `{name}` {what}; `vitrina run {name} --wait` waits for it", requested.run_id)

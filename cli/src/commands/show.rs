@@ -1,27 +1,15 @@
 //! `vitrina show`.
 
-use clap::Args;
 use vitrina_shared::process::Failure;
 
+use super::one_pipeline::OnePipeline;
 use crate::{
-    client::{Connection, List, Pipeline, Run},
-    output::{self, BOLD, DIM, Format, duration, paint, printable, status, thousands, time},
+    client::{List, Pipeline, Run},
+    output::{self, BOLD, DIM, duration, paint, printable, status, thousands, time},
 };
 
-/// Options of `show`.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
-    #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
-}
-
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let client = options.server.client()?;
+pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
+    let client = options.client()?;
     let found = client.pipeline(&options.name).await?;
     if options.format.json {
         output::json(&found);
@@ -39,15 +27,15 @@ fn describe(pipeline: &Pipeline, last: Option<&Run>) -> String {
         lines.push(printable(&pipeline.description));
     }
     let mut field = |name: &str, value: String| lines.push(format!("{} {value}", paint(DIM, format!("{name:<11}"))));
-    field("status", stands(pipeline));
-    field("mode", walks(pipeline));
+    field("status", describe_status(pipeline));
+    field("mode", describe_mode(pipeline));
     field("target", printable(&pipeline.target_table));
     field("batch size", thousands(pipeline.batch_size));
     for (option, value) in &pipeline.options {
         field(option, value.to_string());
     }
     field("changed", format!("{} UTC, version {}", time(pipeline.updated_at), pipeline.version));
-    field("last run", last.map_or("never ran".to_owned(), tells));
+    field("last run", last.map_or("never ran".to_owned(), describe_run));
     if let Some(error) = last.and_then(|run| run.error.as_deref()) {
         field("error", printable(error));
     }
@@ -62,19 +50,19 @@ fn describe(pipeline: &Pipeline, last: Option<&Run>) -> String {
     lines.join("\n")
 }
 
-fn stands(pipeline: &Pipeline) -> String {
+fn describe_status(pipeline: &Pipeline) -> String {
     let painted = paint(status(&pipeline.status), &pipeline.status);
     if pipeline.enabled { painted } else { format!("{painted}, disabled") }
 }
 
-fn walks(pipeline: &Pipeline) -> String {
+fn describe_mode(pipeline: &Pipeline) -> String {
     match (&pipeline.incremental_key, &pipeline.incremental_id_key) {
         (Some(key), Some(id)) => format!("{} by {}, {}", pipeline.mode, printable(key), printable(id)),
         _ => pipeline.mode.clone(),
     }
 }
 
-fn tells(run: &Run) -> String {
+fn describe_run(run: &Run) -> String {
     let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
     let painted = paint(status(&run.status), &run.status);
     let (read, written) = (thousands(run.rows_read), thousands(run.rows_written));

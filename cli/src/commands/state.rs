@@ -1,27 +1,15 @@
 //! `vitrina state`.
 
-use clap::Args;
 use vitrina_shared::process::Failure;
 
+use super::one_pipeline::OnePipeline;
 use crate::{
-    client::{Connection, State},
-    output::{DIM, Format, paint, printable, time},
+    client::State,
+    output::{DIM, paint, printable, time},
 };
 
-/// Options of `state`.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
-    #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
-}
-
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
-    let found = options.server.client()?.state(&options.name).await?;
+pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
+    let found = options.client()?.state(&options.name).await?;
     options.format.show(found, |state: State| text(&state))
 }
 

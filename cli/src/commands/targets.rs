@@ -4,12 +4,12 @@ use clap::Args;
 use serde_json::json;
 use vitrina_shared::process::Failure;
 
+use super::objects;
 use crate::{
-    client::{Connection, List, Target},
-    output::{self, Format, Table, printable, time},
+    client::{Connection, Target},
+    output::{self, Format, printable, time},
 };
 
-/// Options of `targets`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Take this target off the list; its table or index stays
@@ -21,7 +21,7 @@ pub struct Options {
     server: Connection,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(target) = &options.remove {
         options.server.client()?.forget_target(target).await?;
         if options.format.json {
@@ -32,14 +32,8 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
         return Ok(());
     }
     let found = options.server.client()?.targets().await?;
-    options.format.show(found, |list: List<Target>| {
-        if list.items.is_empty() {
-            return "nothing is allowed yet; write `targets:` into a file and `vitrina apply` it".to_owned();
-        }
-        let mut table = Table::new(&["target", "key", "allowed (UTC)"]);
-        for target in &list.items {
-            table.row([(&target.target).into(), target.key.join(", ").into(), time(target.created_at).into()]);
-        }
-        table.render()
+    let none = "nothing is allowed yet; write `targets:` into a file and `vitrina apply` it";
+    objects::print_list(options.format, found, none, ["target", "key", "allowed (UTC)"], |target: &Target| {
+        [(&target.target).into(), target.key.join(", ").into(), time(target.created_at).into()]
     })
 }

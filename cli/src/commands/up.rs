@@ -17,7 +17,6 @@ use crate::{
     services::{Services, Settings},
 };
 
-/// Options of `up`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Where the API listens [default: VITRINA_ADDR or 127.0.0.1:8080]
@@ -31,7 +30,7 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let env = Env::from_process().with("VITRINA_ADDR", options.addr.as_ref());
     let (log, database, api, worker, source): Settings = with_own_database(env).read()?;
     let _telemetry = telemetry::init(&log, "vitrina")?;

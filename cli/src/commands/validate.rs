@@ -13,7 +13,6 @@ use crate::{
     pipeline_file::{PipelineFile, report},
 };
 
-/// Options of `validate`.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Name or id of a pipeline
@@ -31,7 +30,7 @@ pub struct Options {
 /// Fields that the API adds to a pipeline and does not accept.
 const ADDED: [&str; 5] = ["id", "status", "version", "created_at", "updated_at"];
 
-pub(super) async fn run(options: Options) -> Result<(), Failure> {
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = options.server.client()?;
     match (&options.file, &options.name) {
         (Some(path), _) => of_file(&client, &PipelineFile::open(path)?, options.format).await,
@@ -41,7 +40,7 @@ pub(super) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result<(), Failure> {
-    let plan = Plan::make(client, file).await?;
+    let plan = Plan::compute(client, file).await?;
     if format.json {
         let found = plan
             .problems

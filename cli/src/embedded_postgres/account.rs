@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use super::cluster::CONTROL_FILE;
 use super::error::{EmbeddedPostgresError, files};
+use super::files::CONTROL_FILE;
 
 /// Whose rights the server runs with.
 #[derive(Debug, Clone)]

@@ -10,25 +10,22 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use super::error::{EmbeddedPostgresError, files};
-use super::files::{last_lines, sync_directory, write_whole};
-use super::home::Home;
+use super::files::{is_cluster, last_lines, sync_directory, write_whole};
+use super::home::ServerFiles;
 use super::installation::Installation;
 
 /// The superuser of every embedded cluster.
 pub(super) const OWNER: &str = "vitrina_owner";
 
-/// A directory with this file in it is a cluster.
-pub(super) const CONTROL_FILE: &str = "global/pg_control";
-
 const UNFINISHED: &str = "postgres.new-";
 
 /// Whether there is a cluster to start.
-pub(super) fn exists(home: &Home) -> bool {
-    home.cluster().join(CONTROL_FILE).exists()
+pub(super) fn exists(home: &ServerFiles) -> bool {
+    is_cluster(&home.cluster())
 }
 
 /// Removes what killed attempts left, and sets aside a directory that stands in the cluster's place but is none.
-pub(super) fn tidy(home: &Home) -> Result<(), EmbeddedPostgresError> {
+pub(super) fn tidy(home: &ServerFiles) -> Result<(), EmbeddedPostgresError> {
     let entries = fs::read_dir(&home.directory).map_err(files("list", &home.directory))?;
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -44,7 +41,7 @@ pub(super) fn tidy(home: &Home) -> Result<(), EmbeddedPostgresError> {
 
 /// Runs `initdb` and puts the result in its place.
 pub(super) async fn create(
-    home: &Home,
+    home: &ServerFiles,
     installation: &Installation,
     password: &str,
 ) -> Result<(), EmbeddedPostgresError> {
@@ -58,7 +55,7 @@ pub(super) async fn create(
 }
 
 async fn init(
-    home: &Home,
+    home: &ServerFiles,
     installation: &Installation,
     unfinished: &Path,
     password: &str,
@@ -77,7 +74,7 @@ async fn init(
 
 /// Text sorts by code point, everywhere the same, and still knows the letters of all alphabets.
 async fn run_initdb(
-    home: &Home,
+    home: &ServerFiles,
     installation: &Installation,
     data: &Path,
     secret: &Path,

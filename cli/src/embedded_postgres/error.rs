@@ -6,138 +6,61 @@ use std::path::{Path, PathBuf};
 /// Why the embedded PostgreSQL could not be started or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedPostgresError {
-    /// No directory of the search path holds both `initdb` and `postgres`.
     #[error(
         "PostgreSQL is not installed here: install it with `apt-get install postgresql`, run scripts/setup, \
          or set DATABASE_URL to a server that you already have"
     )]
     NotInstalled,
-
-    /// The cluster exists, but no installed PostgreSQL has its major version.
     #[error(
         "the database in {} was made by PostgreSQL {wanted}, but here is only {found}: install it with \
          `apt-get install postgresql-{wanted}`, or choose another --data-dir",
         cluster.display()
     )]
-    OtherVersion {
-        cluster: PathBuf,
-        /// The major version that made it.
-        wanted: u32,
-        /// The major versions that are installed.
-        found: String,
-    },
-
-    /// Another living process holds the lock of the data directory.
+    OtherVersion { cluster: PathBuf, wanted: u32, found: String },
     #[error(
         "{} is already in use by {holder}: stop it, or choose another --data-dir",
         data_dir.display()
     )]
-    InUse {
-        data_dir: PathBuf,
-        /// The process that holds it, for instance `process 4711`.
-        holder: String,
-    },
-
-    /// A file or directory could not be read, written or created.
+    InUse { data_dir: PathBuf, holder: String },
     #[error("could not {action} {}: {source}; {}", path.display(), advice_for(source))]
-    Files {
-        /// What was attempted, for instance `create`.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        source: io::Error,
-    },
-
-    /// A program of PostgreSQL could not be executed.
+    Files { action: &'static str, path: PathBuf, source: io::Error },
     #[error("could not run {}: {source}; reinstall PostgreSQL, or set DATABASE_URL", program.display())]
     Program { program: PathBuf, source: io::Error },
-
-    /// PostgreSQL refuses to run as root, and there is no account to step down to.
     #[error(
         "PostgreSQL does not run as root and there is neither an account `postgres` nor `nobody`: create one \
          with `useradd --system postgres`, or run as an ordinary user"
     )]
     NoAccount,
-
-    /// The cluster belongs to root, as which PostgreSQL refuses to run.
     #[error(
         "the database in {0} belongs to root, as which PostgreSQL does not run: give it away with \
          `chown -R {account} {0}`",
         cluster.display()
     )]
-    OwnedByRoot {
-        cluster: PathBuf,
-        /// The account that would run the server.
-        account: String,
-    },
-
-    /// The cluster exists in a place that its owner may not enter.
+    OwnedByRoot { cluster: PathBuf, account: String },
     #[error(
         "{account} runs the database in {} but may not enter that directory: give the directories above it \
          the right `x` with chmod, or move it elsewhere and use --data-dir",
         cluster.display()
     )]
-    NotEntered {
-        cluster: PathBuf,
-        /// The account that runs the server.
-        account: String,
-    },
-
-    /// `initdb` ended with an error.
+    NotEntered { cluster: PathBuf, account: String },
     #[error("could not create a database in {}: {}\n{output}", directory.display(), advice_about(output))]
-    Init {
-        /// Where it was to be created.
-        directory: PathBuf,
-        /// The last lines that `initdb` printed.
-        output: String,
-    },
-
-    /// The password that we keep is not the cluster's.
+    Init { directory: PathBuf, output: String },
     #[error(
         "the password of the database is missing or wrong in {0}: restore that file, or move {1} away to start \
          with an empty database",
         file.display(), cluster.display()
     )]
-    Password {
-        /// The file that should hold the password.
-        file: PathBuf,
-        cluster: PathBuf,
-    },
-
-    /// The server ended while it was starting.
+    Password { file: PathBuf, cluster: PathBuf },
     #[error("PostgreSQL ended while starting: {}; the end of {}:\n{tail}", advice_about(tail), log.display())]
     Ended { log: PathBuf, tail: String },
-
-    /// The system has no port left for the server.
     #[error("found no free port on 127.0.0.1 for PostgreSQL: {source}; stop what takes them all, or set DATABASE_URL")]
     Port { source: io::Error },
-
-    /// The server lives, but was not ready in time.
     #[error("PostgreSQL was not ready within {seconds} s; the end of {}:\n{tail}", log.display())]
-    NotReady {
-        /// How long it was given.
-        seconds: u64,
-        log: PathBuf,
-        tail: String,
-    },
-
-    /// The server is ready, but refuses to work for us.
+    NotReady { seconds: u64, log: PathBuf, tail: String },
     #[error("PostgreSQL on port {port} refused to {action}: {source}; see {}", log.display())]
-    Refused {
-        /// What was attempted, for instance `accept a connection`.
-        action: &'static str,
-        port: u16,
-        log: PathBuf,
-        source: sqlx::Error,
-    },
-
-    /// The server outlived even an immediate shutdown.
+    Refused { action: &'static str, port: u16, log: PathBuf, source: sqlx::Error },
     #[error("PostgreSQL (process {pid}) did not stop within {seconds} s: look for what holds it, then kill it")]
-    NotStopped {
-        pid: i32,
-        /// How long it was given.
-        seconds: u64,
-    },
+    NotStopped { pid: i32, seconds: u64 },
 }
 
 /// Gives an I/O error its path: `fs::read(p).map_err(files("read", p))`.
@@ -161,17 +84,13 @@ fn advice_for(error: &io::Error) -> &'static str {
         .map_or("check the directory, or choose another --data-dir", |found| found.1)
 }
 
-fn advice_about(output: &str) -> &'static str {
-    advice(output).unwrap_or("its own words follow")
-}
-
 const FREE_SPACE: &str = "free some space on that disk, or choose another --data-dir";
 const BE_OWNER: &str = "run as the owner of that directory, or choose another --data-dir";
 const WRITABLE: &str = "choose another --data-dir, on a disk that can be written";
 const FREE_MEMORY: &str = "free some memory";
 
 /// What to do about the troubles that a server's output names and that have a plain remedy.
-fn advice(message: &str) -> Option<&'static str> {
+fn advice_about(output: &str) -> &'static str {
     const REMEDIES: [(&str, &str); 8] = [
         ("Check free disk space", FREE_SPACE),
         ("No space left on device", FREE_SPACE),
@@ -182,6 +101,6 @@ fn advice(message: &str) -> Option<&'static str> {
         ("Address already in use", "other programs took every port that was tried; try again"),
         ("is still in use", "processes of a killed server still work on this database; try again when they ended"),
     ];
-    let remedy = REMEDIES.iter().find(|(symptom, _)| message.contains(symptom))?;
-    Some(remedy.1)
+    let remedy = REMEDIES.iter().find(|(symptom, _)| output.contains(symptom));
+    remedy.map_or("its own words follow", |(_, remedy)| remedy)
 }

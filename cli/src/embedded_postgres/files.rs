@@ -9,8 +9,16 @@ use uuid::Uuid;
 
 use super::error::{EmbeddedPostgresError, files};
 
+/// A directory with this file in it is a cluster.
+pub(super) const CONTROL_FILE: &str = "global/pg_control";
+
 const QUOTED_LINES: usize = 15;
 const QUOTED_BYTES: u64 = 16 * 1024;
+
+/// Whether there is a cluster in this directory.
+pub(super) fn is_cluster(directory: &Path) -> bool {
+    directory.join(CONTROL_FILE).exists()
+}
 
 /// Writes a file that only we can read. A crash leaves the old content or the new one, never a part.
 pub(super) fn write_whole(path: &Path, content: &str) -> Result<(), EmbeddedPostgresError> {
@@ -34,7 +42,7 @@ pub(super) fn read_password(path: &Path) -> Result<Option<String>, EmbeddedPostg
 }
 
 /// Reads a password or makes one up: random, and safe in a URL.
-pub(super) fn read_or_make_password(path: &Path) -> Result<String, EmbeddedPostgresError> {
+pub(super) fn read_or_create_password(path: &Path) -> Result<String, EmbeddedPostgresError> {
     if let Some(password) = read_password(path)? {
         return Ok(password);
     }

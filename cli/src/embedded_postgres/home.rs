@@ -19,34 +19,34 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
-use super::cluster::CONTROL_FILE;
 use super::error::{EmbeddedPostgresError, files};
+use super::files::is_cluster;
 
 const ELSEWHERE: &str = "/var/lib/vitrina";
 
 /// The directories of one embedded server and the account that runs it.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct ServerFiles {
     pub(super) data_dir: PathBuf,
     pub(super) directory: PathBuf,
     pub(super) account: Account,
 }
 
-impl Home {
+impl ServerFiles {
     /// Creates the data directory if need be and decides where the cluster is or will be.
     pub(super) async fn open(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
         let data_dir = create_data_dir(data_dir)?;
         let here = data_dir.join("postgres");
         let account = Account::for_cluster(&here)?;
         let may_enter = account.may_enter(&data_dir).await;
-        if here.join(CONTROL_FILE).exists() && !may_enter {
+        if is_cluster(&here) && !may_enter {
             return Err(EmbeddedPostgresError::NotEntered { cluster: here, account: account.to_string() });
         }
         if let Some(directory) = noted_elsewhere(&data_dir) {
             let account = Account::for_cluster(&directory.join("postgres"))?;
             return Ok(Self { data_dir, directory, account });
         }
-        let directory = if may_enter { data_dir.clone() } else { settle_elsewhere(&data_dir, &account)? };
+        let directory = if may_enter { data_dir.clone() } else { use_system_directory(&data_dir, &account)? };
         Ok(Self { data_dir, directory, account })
     }
 
@@ -88,7 +88,7 @@ fn create_enterable(directory: &Path) -> Result<(), EmbeddedPostgresError> {
 
 /// What an earlier start noted in the data directory, unless a cluster has come here since.
 pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
-    if data_dir.join("postgres").join(CONTROL_FILE).exists() {
+    if is_cluster(&data_dir.join("postgres")) {
         return None;
     }
     let note = fs::read_to_string(data_dir.join("postgres.elsewhere")).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
     directory.is_dir().then(|| directory.to_path_buf())
 }
 
-fn settle_elsewhere(data_dir: &Path, account: &Account) -> Result<PathBuf, EmbeddedPostgresError> {
+fn use_system_directory(data_dir: &Path, account: &Account) -> Result<PathBuf, EmbeddedPostgresError> {
     let parent = Path::new(ELSEWHERE);
     let directory = parent.join(fingerprint(data_dir));
     create_enterable(parent)?;

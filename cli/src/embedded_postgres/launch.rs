@@ -9,7 +9,7 @@ use tracing::{info, warn};
 
 use super::error::EmbeddedPostgresError;
 use super::files::{tail, write_whole};
-use super::home::Home;
+use super::home::ServerFiles;
 use super::installation::Installation;
 use super::postmaster::{GLANCE, Postmaster};
 
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Returns a server that accepts connections, and its port.
 pub(super) async fn adopt_or_start(
-    home: &Home,
+    home: &ServerFiles,
     installation: &Installation,
 ) -> Result<(Postmaster, u16), EmbeddedPostgresError> {
     let (postmaster, port) = match adopt(home).await? {
@@ -33,7 +33,7 @@ pub(super) async fn adopt_or_start(
 }
 
 /// `None` if no server was left running, or if it was about to end.
-async fn adopt(home: &Home) -> Result<Option<(Postmaster, u16)>, EmbeddedPostgresError> {
+async fn adopt(home: &ServerFiles) -> Result<Option<(Postmaster, u16)>, EmbeddedPostgresError> {
     let Some(mut postmaster) = Postmaster::left_running(&home.cluster()) else {
         return Ok(None);
     };
@@ -44,7 +44,7 @@ async fn adopt(home: &Home) -> Result<Option<(Postmaster, u16)>, EmbeddedPostgre
     Ok(port.map(|port| (postmaster, port)))
 }
 
-async fn start(home: &Home, installation: &Installation) -> Result<(Postmaster, u16), EmbeddedPostgresError> {
+async fn start(home: &ServerFiles, installation: &Installation) -> Result<(Postmaster, u16), EmbeddedPostgresError> {
     let mut wanted = preferred_port(home)?;
     let mut said = String::new();
     for _ in 0..ATTEMPTS {
@@ -54,10 +54,14 @@ async fn start(home: &Home, installation: &Installation) -> Result<(Postmaster, 
             return Ok((postmaster, port));
         }
         said = tail(&home.log(), log_start);
-        match Obstacle::in_log(&said) {
-            Some(Obstacle::PortTaken) => wanted = any_free_port()?,
-            Some(Obstacle::ServerStillEnding) => sleep(PAUSE).await,
-            None => break,
+        if said.contains("Address already in use") {
+            // Another process took the port after we had found it free.
+            wanted = any_free_port()?;
+        } else if said.contains("is still in use") {
+            // The main process was killed, but other processes of the same server still work.
+            sleep(PAUSE).await;
+        } else {
+            break;
         }
         warn!(port = wanted, "trying again to start postgresql");
     }
@@ -65,7 +69,7 @@ async fn start(home: &Home, installation: &Installation) -> Result<(Postmaster, 
 }
 
 /// Waits until the server accepts connections and returns its port, or `None` if it ended instead.
-async fn ready(postmaster: &mut Postmaster, home: &Home) -> Result<Option<u16>, EmbeddedPostgresError> {
+async fn ready(postmaster: &mut Postmaster, home: &ServerFiles) -> Result<Option<u16>, EmbeddedPostgresError> {
     let asked = Instant::now();
     let mut news_due = NEWS_EVERY;
     while postmaster.is_alive() {
@@ -85,28 +89,8 @@ async fn ready(postmaster: &mut Postmaster, home: &Home) -> Result<Option<u16>, 
     Ok(None)
 }
 
-/// Reasons to try again.
-enum Obstacle {
-    /// Another process took the port after we had found it free.
-    PortTaken,
-    /// The main process was killed, but others of the same server still work.
-    ServerStillEnding,
-}
-
-impl Obstacle {
-    fn in_log(said: &str) -> Option<Self> {
-        if said.contains("Address already in use") {
-            Some(Self::PortTaken)
-        } else if said.contains("is still in use") {
-            Some(Self::ServerStillEnding)
-        } else {
-            None
-        }
-    }
-}
-
 /// The port of the last start, so that noted addresses keep working, or another one if that is in use.
-fn preferred_port(home: &Home) -> Result<u16, EmbeddedPostgresError> {
+fn preferred_port(home: &ServerFiles) -> Result<u16, EmbeddedPostgresError> {
     let last = fs::read_to_string(home.port()).ok().and_then(|text| text.trim().parse().ok());
     match last {
         Some(port) if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() => Ok(port),

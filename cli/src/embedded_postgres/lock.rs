@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 
 use super::error::{EmbeddedPostgresError, files};
-use super::home::Home;
+use super::home::ServerFiles;
 
 /// Holds the lock as long as it lives.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Lock(#[expect(dead_code, reason = "closing the file releases t
 
 impl Lock {
     /// Takes the lock and writes our process id, or returns the holder.
-    pub(super) fn take(home: &Home) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) fn take(home: &ServerFiles) -> Result<Self, EmbeddedPostgresError> {
         let path = home.directory.join("vitrina.lock");
         let mut file = File::options()
             .read(true)

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use super::error::{EmbeddedPostgresError, files};
-use super::home::Home;
+use super::home::ServerFiles;
 use super::installation::Installation;
 use super::pid_file::PidFile;
 
@@ -39,7 +39,11 @@ pub(super) struct Postmaster {
 
 impl Postmaster {
     /// Starts a server that listens on this port of 127.0.0.1 and nowhere else.
-    pub(super) fn spawn(home: &Home, installation: &Installation, port: u16) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) fn spawn(
+        home: &ServerFiles,
+        installation: &Installation,
+        port: u16,
+    ) -> Result<Self, EmbeddedPostgresError> {
         let (program, cluster) = (installation.program("postgres"), home.cluster());
         let log = open_log(&home.log())?;
         let errors = log.try_clone().map_err(files("open", &home.log()))?;
@@ -56,7 +60,7 @@ impl Postmaster {
         let child = command.stdin(Stdio::null()).stdout(log).stderr(errors).spawn();
         let child = child.map_err(|source| EmbeddedPostgresError::Program { program, source })?;
         let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let pid = pid.expect("a child that nobody waited for has an id");
+        let pid = pid.expect("a child that was not waited for has an id");
         Ok(Self { pid, child: Some(child), cluster })
     }
 

@@ -19,7 +19,6 @@ pub const DIM: Style = Style::new().dimmed();
 /// Emphasis.
 pub const BOLD: Style = Style::new().bold();
 
-/// The text in that style.
 pub fn paint(style: Style, text: impl AsRef<str>) -> String {
     format!("{style}{}{style:#}", text.as_ref())
 }

@@ -9,7 +9,6 @@ const GAP: usize = 2;
 /// A column is never cut below this.
 const LEAST: usize = 8;
 
-/// One field of a row.
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
@@ -17,7 +16,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A field in a style.
     pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: printable(text.as_ref()).replace(['\n', '\t'], " "), style }
     }
@@ -42,8 +40,14 @@ struct Column {
     right: bool,
 }
 
+/// A table of these rows, as wide as the terminal at most.
+pub fn table<const N: usize>(columns: [&str; N], rows: impl IntoIterator<Item = [Cell; N]>) -> String {
+    let mut table = Table::new(&columns);
+    rows.into_iter().for_each(|row| table.row(row));
+    table.render()
+}
+
 impl Table {
-    /// A table with these columns.
     pub fn new(names: &[&str]) -> Self {
         let column = |name: &&str| match name.strip_prefix('>') {
             Some(name) => Column { name: name.to_owned(), right: true },
@@ -58,7 +62,6 @@ impl Table {
         Self { columns: columns.collect(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }

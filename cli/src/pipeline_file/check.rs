@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::{
-    Problem, entries,
-    yaml::{Content, Node, Place},
+    FileProblem, entries,
+    yaml::{Content, LineColumn, Node},
 };
 use crate::nearest;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(entries::schema);
 
 /// All problems of a document. An empty document is valid.
-pub(super) fn problems(document: &Node) -> Vec<Problem> {
+pub(super) fn problems(document: &Node) -> Vec<FileProblem> {
     let mut check = Check { problems: Vec::new() };
     if !document.is_null() {
         check.value(document, &SCHEMA, &mut Vec::new());
@@ -24,12 +24,12 @@ pub(super) fn problems(document: &Node) -> Vec<Problem> {
 }
 
 struct Check {
-    problems: Vec<Problem>,
+    problems: Vec<FileProblem>,
 }
 
 impl Check {
-    fn report(&mut self, place: Place, path: &[String], message: String) {
-        self.problems.push(Problem { place, about: path.join("."), message });
+    fn report(&mut self, place: LineColumn, path: &[String], message: String) {
+        self.problems.push(FileProblem { place, about: path.join("."), message });
     }
 
     fn value(&mut self, node: &Node, schema: &Value, path: &mut Vec<String>) {
@@ -54,7 +54,7 @@ impl Check {
         }
     }
 
-    fn map(&mut self, node: &Node, entries: &[(String, Place, Node)], schema: &Value, path: &mut Vec<String>) {
+    fn map(&mut self, node: &Node, entries: &[(String, LineColumn, Node)], schema: &Value, path: &mut Vec<String>) {
         let Some(fields) = schema["properties"].as_object() else { return };
         for (key, place, value) in entries {
             let Some(field) = fields.get(key) else {
@@ -72,7 +72,7 @@ impl Check {
         }
     }
 
-    fn scalar(&mut self, place: Place, value: &Value, schema: &Value, path: &[String]) {
+    fn scalar(&mut self, place: LineColumn, value: &Value, schema: &Value, path: &[String]) {
         let kind = kind(schema);
         let fits = match kind {
             "string" => value.is_string(),

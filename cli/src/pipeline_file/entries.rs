@@ -10,7 +10,7 @@ use vitrina_shared::domain::{Mode, TaskKind};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "Vitrina pipelines")]
-pub(super) struct Document {
+pub(super) struct YamlDocument {
     /// Tables and indexes that pipelines may write. An admin applies these.
     #[serde(deserialize_with = "or_empty")]
     pub(super) targets: Vec<TargetEntry>,
@@ -123,5 +123,5 @@ fn or_empty<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer:
 /// The JSON schema of a document. Everything stands where it is used, so that a reader needs to follow no references.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<Document>().into()
+    settings.into_generator().into_root_schema_for::<YamlDocument>().into()
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use serde_json::{Map, Number, Value};
 
-use super::Problem;
+use super::FileProblem;
 
 /// No pipeline file is nested deeper.
 const DEEPEST: usize = 32;
@@ -16,12 +16,12 @@ const MOST_MIB: usize = 16;
 
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct LineColumn {
     line: usize,
     column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LineColumn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -30,7 +30,7 @@ impl fmt::Display for Place {
 /// A value and its place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
-    pub(super) place: Place,
+    pub(super) place: LineColumn,
     pub(super) content: Content,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Content {
     Scalar(Value),
     List(Vec<Node>),
     /// Keys with their places, in the order of the file.
-    Map(Vec<(String, Place, Node)>),
+    Map(Vec<(String, LineColumn, Node)>),
 }
 
 impl Default for Content {
@@ -73,7 +73,7 @@ impl Node {
     }
 
     /// Where the field of that path stands, for instance `tasks[1].body`; where there is none, what would hold it.
-    pub(super) fn place(&self, path: &str) -> Place {
+    pub(super) fn place(&self, path: &str) -> LineColumn {
         let (mut node, mut place) = (self, self.place);
         for step in path.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
             let found = match &node.content {
@@ -98,7 +98,7 @@ impl Node {
             Content::List(items) => items.iter().map(Self::size).fold(Size::NODE, Size::plus),
             Content::Map(entries) => {
                 let of_entry =
-                    |(key, _, node): &(String, Place, Self)| node.size().plus(Size { nodes: 1, bytes: key.len() });
+                    |(key, _, node): &(String, LineColumn, Self)| node.size().plus(Size { nodes: 1, bytes: key.len() });
                 entries.iter().map(of_entry).fold(Size::NODE, Size::plus)
             }
         }
@@ -120,12 +120,11 @@ impl Size {
     }
 }
 
-/// The documents of a text.
-pub(super) fn parse(text: &str) -> Result<Vec<Node>, Problem> {
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, FileProblem> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text.trim_start_matches('\u{feff}')) {
         let (event, span) = event.map_err(|error| {
-            let at = Place { line: error.marker().line().max(1), column: error.marker().col() + 1 };
+            let at = LineColumn { line: error.marker().line().max(1), column: error.marker().col() + 1 };
             wrong(at, format!("this is not YAML: {}", error.info()))
         })?;
         builder.take(event, place(&span))?;
@@ -133,15 +132,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>, Problem> {
     Ok(builder.documents)
 }
 
-fn place(span: &Span) -> Place {
-    Place { line: span.start.line().max(1), column: span.start.col() + 1 }
+fn place(span: &Span) -> LineColumn {
+    LineColumn { line: span.start.line().max(1), column: span.start.col() + 1 }
 }
 
-fn wrong(place: Place, message: String) -> Problem {
-    Problem { place, about: String::new(), message }
+fn wrong(place: LineColumn, message: String) -> FileProblem {
+    FileProblem { place, about: String::new(), message }
 }
 
-/// Builds values from parser events.
 #[derive(Default)]
 struct Builder {
     documents: Vec<Node>,
@@ -155,11 +153,11 @@ struct Open {
     node: Node,
     anchor: usize,
     /// The key whose value comes next.
-    key: Option<(String, Place)>,
+    key: Option<(String, LineColumn)>,
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Problem> {
+    fn take(&mut self, event: Event<'_>, place: LineColumn) -> Result<(), FileProblem> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.grow(Size { nodes: 1, bytes: text.len() }, anchor > 0, place)?;
@@ -187,7 +185,7 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, content: Content, anchor: usize, place: Place) -> Result<(), Problem> {
+    fn begin(&mut self, content: Content, anchor: usize, place: LineColumn) -> Result<(), FileProblem> {
         if self.open.len() == DEEPEST {
             return Err(wrong(place, format!("this is nested more than {DEEPEST} times")));
         }
@@ -197,7 +195,7 @@ impl Builder {
     }
 
     /// Counts what is about to be kept, `twice` where it has a name by which it can be repeated.
-    fn grow(&mut self, size: Size, twice: bool, place: Place) -> Result<(), Problem> {
+    fn grow(&mut self, size: Size, twice: bool, place: LineColumn) -> Result<(), FileProblem> {
         self.size = self.size.plus(size);
         if twice {
             self.size = self.size.plus(size);
@@ -212,7 +210,7 @@ impl Builder {
     }
 
     /// Adds a complete value to its parent: to a map as key or value, to a list, or as a document.
-    fn put(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
+    fn put(&mut self, node: Node, anchor: usize) -> Result<(), FileProblem> {
         if anchor > 0 {
             if !matches!(node.content, Content::Scalar(_)) {
                 self.grow(node.size(), false, node.place)?;
@@ -242,7 +240,7 @@ impl Builder {
 }
 
 /// The value of a scalar, by the core schema of YAML 1.2: what is quoted or in a block is text.
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>, place: Place) -> Result<Value, Problem> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>, place: LineColumn) -> Result<Value, FileProblem> {
     if let Some(tag) = tag {
         return match tag.suffix.as_str() {
             "str" => Ok(Value::String(text.to_owned())),

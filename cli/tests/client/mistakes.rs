@@ -293,5 +293,5 @@ fn reach(command: &mut Command, listener: &TcpListener) {
     let _ = child.kill();
     child.wait().unwrap();
     while listener.accept().is_ok() {}
-    assert!(reached, "nobody asked");
+    assert!(reached, "no request came");
 }

@@ -40,7 +40,7 @@ fn a_service_that_is_not_ends_it_with_1_and_its_reason() {
 }
 
 #[test]
-fn nobody_there_ends_it_with_1_and_the_address() {
+fn an_address_without_a_server_ends_it_with_1_and_the_address() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let output = probe(&format!("http://127.0.0.1:{port}/ready"));
     assert_eq!(output.status.code(), Some(1));

@@ -64,5 +64,5 @@ fn the_environment_of_the_api_is_one_that_it_accepts() {
     let addr = api["environment"]["VITRINA_ADDR"].as_str().unwrap();
     let given = [("VITRINA_ADDR", addr), ("VITRINA_TOKENS", "admin:admin:0123456789abcdef")];
     let config: ApiConfig = Env::from_pairs(given).read().unwrap();
-    assert!(!config.addr.ip().is_loopback(), "nobody outside the container could reach {addr}");
+    assert!(!config.addr.ip().is_loopback(), "no client outside the container could reach {addr}");
 }

@@ -153,7 +153,7 @@ impl Scene {
     }
 
     /// Kills the worker that holds a job, with -9, and starts another in its place. Whether there was one.
-    pub async fn kill_whoever_works(&mut self) -> bool {
+    pub async fn kill_working_worker(&mut self) -> bool {
         let holder: Option<String> =
             sqlx::query_scalar("select lock_by from apalis.jobs where status = 'Running' limit 1")
                 .fetch_optional(self.db.pool())

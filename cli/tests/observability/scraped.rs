@@ -71,7 +71,7 @@ async fn kill_workers_during_a_run(scene: &mut Scene) {
     let mut killed = 0;
     for _ in 0..3 {
         scene.progress("film_dim", 3).await;
-        killed += usize::from(scene.kill_whoever_works().await);
+        killed += usize::from(scene.kill_working_worker().await);
     }
     assert!(killed > 0, "the run was over before anybody could be killed");
     scene.settled("film_dim").await;
@@ -104,7 +104,7 @@ async fn numbers_agree(scene: &Scene, prometheus: &Prometheus) {
         }
     }
     let films = prometheus.value("max(vitrina_rows_read_total{pipeline=\"film_dim\"})").await;
-    assert_eq!(films, Some(3000.0), "every film was read once, whoever died");
+    assert_eq!(films, Some(3000.0), "every film was read once, whichever worker died");
 }
 
 async fn every_expression_has_a_result(prometheus: &Prometheus) {

@@ -1,4 +1,4 @@
-//! What one request leaves behind: one trace, and lines with its id in the logs of everyone who worked on it.
+//! What one request leaves behind: one trace, and lines with its id in the logs of every process that worked on it.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ impl Stage {
         let request = self.request(Method::POST, &format!("/pipelines/{name}/preview?wait=30"));
         let answer = request.header("X-Request-Id", request_id).json(&json!({"rows": 5})).send().await.unwrap();
         let told = answer.text().await.unwrap();
-        assert!(told.contains(VALUE), "whoever may read rows is told what is wrong: {told}");
+        assert!(told.contains(VALUE), "a role that may read rows is told what is wrong: {told}");
     }
 
     /// Everything that was logged so far.

@@ -1,125 +1,109 @@
 //! What workers do to a status: begin, pause between batches, finish, fail.
 //!
 //! Each takes the caller's transaction and the job that the worker holds; the job is finished, or given back, in the
-//! same transaction. `Dropped` means that the job is nobody's business any more: the run was ended or taken over.
+//! same transaction. The commit of a change announces the log's entry on `vitrina_events`, and event streams read it then.
 
 use std::time::Duration;
 
 use sqlx::{Connection, PgConnection};
 
-use super::{Cause, Ending, LifecycleError, apply, change, enqueue, lock, log_change, status_change};
+use super::{Cause, Ending, LifecycleError, apply, change, lock, log_change, request::ensure_jobs, status_change};
 use crate::{
     domain::{Command, Decision, ErrorClass, PipelineId, Position, RunStatus, Status},
-    jobs::{BatchJob, EnqueueError},
+    jobs::{BatchJob, Held, Queued},
     store::{
         horizon,
         pipelines::{self, Seen},
-        queue, runs,
+        runs,
         status::{self, RunChange, StatusChange},
     },
 };
 
-/// Why a pipeline is running.
+/// Reasons, as the log has them.
 const BEGUN: &str = "begun by a worker";
-
-/// Why a pipeline is idle after a run.
 const FINISHED: &str = "finished";
-
-/// Why a pipeline whose pause was withdrawn is running.
 const GOES_ON: &str = "goes on";
-
-/// Why a pipeline rests.
 const BETWEEN_BATCHES: &str = "paused between batches";
 
-/// A job in the hands of a worker.
-#[derive(Debug, Clone)]
-pub struct HeldJob {
-    /// Its id in the queue.
-    pub id: String,
-    /// What is to be done.
-    pub batch: BatchJob,
-    pub worker: String,
-}
+/// A batch in the hands of a worker.
+pub type HeldBatch = Held<BatchJob>;
 
-impl HeldJob {
+impl HeldBatch {
     /// Who does something, and the request that it is done for.
     pub fn cause(&self) -> Cause<'_> {
-        Cause { actor: &self.worker, correlation_id: &self.batch.correlation_id }
+        Cause { actor: &self.worker, correlation_id: &self.correlation_id }
     }
 
     /// Goes on with this batch, which begins after this row. What failed before was another one, and the wait in the queue is
     /// over.
     pub fn go_on(&mut self, batch: i64, after: Option<Position>) {
-        if self.batch.batch != batch {
-            (self.batch.attempt, self.batch.lost) = (0, 0);
+        let queued = &mut self.queued;
+        if queued.job.batch != batch {
+            (queued.attempt, queued.lost) = (0, 0);
         }
-        (self.batch.batch, self.batch.after, self.batch.queued_us) = (batch, after, None);
+        (queued.job.batch, queued.job.after, queued.queued_us) = (batch, after, None);
     }
 
-    /// The job, as it ends with its run.
     fn ending(&self) -> Ending<'_> {
         Ending { job: Some((&self.id, &self.worker)), error: None }
     }
 }
 
-/// How a worker's step ended.
+/// What becomes of a run after a worker's change of its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// The run goes on.
+pub enum Conclusion {
     GoesOn,
-    /// The run rests.
     Paused,
-    /// The run is done.
     Finished,
-    /// The job was not ours any more; nothing was changed.
+    /// Nothing was changed: the run was ended, or another worker has the job.
     Dropped,
 }
 
 /// Locks the job's pipeline, if the job's run is still its unfinished one.
-async fn current(tx: &mut PgConnection, job: &HeldJob) -> Result<Option<Seen>, LifecycleError> {
-    match lock(tx, &job.batch.pipeline_id.into()).await {
-        Ok(seen) => Ok(Some(seen).filter(|seen| seen.run.is_some_and(|run| run.id == job.batch.run_id))),
+async fn current(tx: &mut PgConnection, job: &HeldBatch) -> Result<Option<Seen>, LifecycleError> {
+    match lock(tx, &job.pipeline_id.into()).await {
+        Ok(seen) => Ok(Some(seen).filter(|seen| seen.run.is_some_and(|run| run.id == job.run_id))),
         Err(LifecycleError::NoPipeline(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Begins or resumes the run of a job. The caller has looked at the source and says what it will read.
+/// Begins or resumes the run of a job. The caller has asked the source and says what it will read.
 pub async fn begin(
     connection: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     run: &runs::OpenRun,
     start: &runs::Start,
-) -> Result<Step, LifecycleError> {
+) -> Result<Conclusion, LifecycleError> {
     // While a run is queued its pipeline is nearly always RUN_REQUESTED: that need not be read.
     if run.status == RunStatus::Queued && claim(connection, job, run, start).await? {
-        return Ok(Step::GoesOn);
+        return Ok(Conclusion::GoesOn);
     }
     let mut tx = connection.begin().await?;
-    let Some(seen) = current(&mut tx, job).await? else { return Ok(Step::Dropped) };
-    let step = match seen.pipeline.status.decide(Command::Claim) {
+    let Some(seen) = current(&mut tx, job).await? else { return Ok(Conclusion::Dropped) };
+    let conclusion = match seen.pipeline.status.decide(Command::Claim) {
         Decision::Change([Command::Claim]) => match claim(&mut tx, job, run, start).await? {
-            true => Step::GoesOn,
-            false => Step::Dropped,
+            true => Conclusion::GoesOn,
+            false => Conclusion::Dropped,
         },
         Decision::Change(commands) => end(&mut tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await?,
         Decision::Stay => {
             if let Some(walks_by) = &start.walks_by {
-                runs::note_walk(&mut tx, run.id, job.batch.range, walks_by).await?;
+                runs::note_walk(&mut tx, run.id, job.range, walks_by).await?;
             }
-            Step::GoesOn
+            Conclusion::GoesOn
         }
-        Decision::Drop => Step::Dropped,
+        Decision::Drop => Conclusion::Dropped,
     };
     tx.commit().await?;
-    Ok(step)
+    Ok(conclusion)
 }
 
 /// Begins or resumes a run whose pipeline is RUN_REQUESTED. The ranges after its first get their jobs when it begins. Whether it
 /// did.
 async fn claim(
     connection: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     run: &runs::OpenRun,
     start: &runs::Start,
 ) -> Result<bool, LifecycleError> {
@@ -128,17 +112,17 @@ async fn claim(
         run_id: Some(run.id),
         ..status_change(run.pipeline_id, Status::RunRequested, Command::Claim, Some(reason), job.cause())?
     };
-    let range = run.started_at.map(|_| job.batch.range);
+    let range = run.started_at.map(|_| job.range);
     let claimed = if start.debts == runs::Debts::default() && start.ranges.is_none() {
         status::begin(connection, &change, range, start).await?
     } else {
         let mut tx = connection.begin().await?;
         let claimed = status::begin(&mut tx, &change, range, start).await?;
         if claimed {
-            settle_debts(&mut tx, run.pipeline_id, start).await?;
+            note_debts(&mut tx, run.pipeline_id, start).await?;
             if let Some(ranges) = start.ranges {
                 runs::keep(&mut tx, run.id, ranges, start.upper.as_deref()).await?;
-                enqueue::ensure_jobs(&mut tx, run.pipeline_id, run.id).await?;
+                ensure_jobs(&mut tx, run.pipeline_id, run.id).await?;
             }
             tx.commit().await?;
         }
@@ -150,7 +134,6 @@ async fn claim(
     Ok(claimed)
 }
 
-/// Why a pipeline is running.
 fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
     match (before, anew) {
         (true, _) => "resumed by a worker",
@@ -165,8 +148,8 @@ fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
 }
 
 /// Notes what the run reads again, and what it leaves to be read again. Together with its start: a run that does not
-/// begin has settled nothing.
-async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs::Start) -> Result<(), LifecycleError> {
+/// begin has read nothing again.
+async fn note_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs::Start) -> Result<(), LifecycleError> {
     let runs::Debts { settled, rewind, incurred } = &start.debts;
     if !settled.is_empty() {
         horizon::settle(tx, pipeline, settled).await?;
@@ -185,10 +168,10 @@ async fn settle_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs:
 /// and [`conclude`] decides.
 pub async fn finish(
     connection: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     pipeline: &str,
 ) -> Result<Option<runs::Sum>, LifecycleError> {
-    let BatchJob { pipeline_id, run_id, .. } = job.batch;
+    let BatchJob { pipeline_id, run_id, .. } = job.queued.job;
     let change = StatusChange {
         run_id: Some(run_id),
         ..status_change(pipeline_id, Status::Running, Command::Finish, Some(FINISHED), job.cause())?
@@ -203,17 +186,17 @@ pub async fn finish(
 }
 
 /// Ends the job of a range that was walked to its end, if another job of the run is live: the last one ends the run. Whether it did.
-pub async fn leave(connection: &mut PgConnection, job: &HeldJob) -> Result<bool, LifecycleError> {
+pub async fn leave(connection: &mut PgConnection, job: &HeldBatch) -> Result<bool, LifecycleError> {
     let mut tx = connection.begin().await?;
-    pipelines::lock(&mut tx, &job.batch.pipeline_id.into()).await?;
-    let left = runs::leave(&mut tx, job.batch.run_id, job.batch.range, (&job.id, &job.worker)).await?;
+    pipelines::lock(&mut tx, &job.pipeline_id.into()).await?;
+    let left = runs::leave(&mut tx, job.run_id, job.range, (&job.id, &job.worker)).await?;
     tx.commit().await?;
     Ok(left)
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
-pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Result<Step, LifecycleError> {
-    let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
+pub async fn conclude(tx: &mut PgConnection, job: &HeldBatch, walked: bool) -> Result<Conclusion, LifecycleError> {
+    let Some(seen) = current(tx, job).await? else { return Ok(Conclusion::Dropped) };
     let wish = if walked { Command::Finish } else { Command::Claim };
     match seen.pipeline.status.decide(wish) {
         // A pause was withdrawn while the batch was being written.
@@ -226,7 +209,7 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Res
             end(tx, job, seen, commands, reason, job.ending()).await
         }
         Decision::Stay => hand_over(tx, job).await,
-        Decision::Drop => Ok(Step::Dropped),
+        Decision::Drop => Ok(Conclusion::Dropped),
     }
 }
 
@@ -234,59 +217,59 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldJob, walked: bool) -> Res
 /// are walked, only the job ends that is to rest: the last of them confirms the pause.
 async fn end(
     tx: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     mut seen: Seen,
     commands: &[Command],
     reason: &str,
     ending: Ending<'_>,
-) -> Result<Step, LifecycleError> {
-    let Some((last, before)) = commands.split_last() else { return Ok(Step::Dropped) };
+) -> Result<Conclusion, LifecycleError> {
+    let Some((last, before)) = commands.split_last() else { return Ok(Conclusion::Dropped) };
     for command in before {
         let reason = if *last == Command::Fail { BEGUN } else { GOES_ON };
         seen.pipeline.status = change(tx, &seen, *command, reason, job.cause()).await?;
     }
     Ok(match apply(tx, &seen, *last, Some(reason), job.cause(), ending).await? {
-        Some(Status::Paused) => Step::Paused,
-        Some(_) => Step::Finished,
-        None if *last == Command::ConfirmPause && queue::finish(tx, &job.id, &job.worker).await? => Step::Paused,
-        None => Step::Dropped,
+        Some(Status::Paused) => Conclusion::Paused,
+        Some(_) => Conclusion::Finished,
+        None if *last == Command::ConfirmPause && job.finish(tx).await? => Conclusion::Paused,
+        None => Conclusion::Dropped,
     })
 }
 
 /// Finishes the job and gives its range another one.
-async fn hand_over(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
-    if !queue::finish(tx, &job.id, &job.worker).await? {
-        return Ok(Step::Dropped);
+async fn hand_over(tx: &mut PgConnection, job: &HeldBatch) -> Result<Conclusion, LifecycleError> {
+    if !job.finish(tx).await? {
+        return Ok(Conclusion::Dropped);
     }
-    enqueue::ensure_jobs(tx, job.batch.pipeline_id, job.batch.run_id).await?;
-    Ok(Step::GoesOn)
+    ensure_jobs(tx, job.pipeline_id, job.run_id).await?;
+    Ok(Conclusion::GoesOn)
 }
 
-/// Gives up: the run failed and the pipeline waits for someone to act.
+/// Fails the run; the pipeline waits for a client to act.
 pub async fn fail(
     tx: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     class: ErrorClass,
     error: &str,
-) -> Result<Step, LifecycleError> {
+) -> Result<Conclusion, LifecycleError> {
     fail_run(tx, job, Ending { error: Some((class, error)), ..job.ending() }, error).await
 }
 
 async fn fail_run(
     tx: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     ending: Ending<'_>,
     error: &str,
-) -> Result<Step, LifecycleError> {
-    let Some(seen) = current(tx, job).await? else { return Ok(Step::Dropped) };
+) -> Result<Conclusion, LifecycleError> {
+    let Some(seen) = current(tx, job).await? else { return Ok(Conclusion::Dropped) };
     match seen.pipeline.status.decide(Command::Fail) {
         Decision::Change(commands) => {
-            let step = end(tx, job, seen, commands, &error_summary(error), ending).await?;
+            let conclusion = end(tx, job, seen, commands, &error_summary(error), ending).await?;
             // Those of other ranges: batches that are under way find that the run has ended.
-            runs::withdraw_jobs(tx, job.batch.run_id, "the run failed").await?;
-            Ok(step)
+            runs::withdraw_jobs(tx, job.run_id, "the run failed").await?;
+            Ok(conclusion)
         }
-        Decision::Stay | Decision::Drop => Ok(Step::Dropped),
+        Decision::Stay | Decision::Drop => Ok(Conclusion::Dropped),
     }
 }
 
@@ -304,66 +287,54 @@ fn error_summary(error: &str) -> String {
 /// Returns the job to the queue to be tried again after `delay`. A run that is to rest does not wait for that.
 pub async fn retry(
     tx: &mut PgConnection,
-    job: &HeldJob,
+    job: &HeldBatch,
     delay: Duration,
     class: ErrorClass,
     error: &str,
-) -> Result<Step, LifecycleError> {
-    let mut step = rest_or_drop(tx, job, "paused after a batch that failed").await?;
-    if step == Step::GoesOn {
-        let batch = BatchJob { attempt: job.batch.attempt + 1, ..job.batch.clone() };
-        step = put_back(tx, job, &batch, delay).await?;
+) -> Result<Conclusion, LifecycleError> {
+    let mut conclusion = rest_or_drop(tx, job, "paused after a batch that failed").await?;
+    if conclusion == Conclusion::GoesOn && !job.put_back(tx, job.attempt + 1, delay).await? {
+        conclusion = Conclusion::Dropped;
     }
-    if step != Step::Dropped {
-        runs::note_failure(tx, job.batch.run_id, class, error).await?;
+    if conclusion != Conclusion::Dropped {
+        runs::note_failure(tx, job.run_id, class, error).await?;
     }
-    Ok(step)
+    Ok(conclusion)
 }
 
 /// Returns the job to the queue as it is, because this worker cannot go on with it now. A run that is to rest does not wait
 /// for a worker that can.
-pub async fn give_back(tx: &mut PgConnection, job: &HeldJob, delay: Duration) -> Result<Step, LifecycleError> {
-    match rest_or_drop(tx, job, BETWEEN_BATCHES).await? {
-        Step::GoesOn => put_back(tx, job, &job.batch, delay).await,
-        step @ (Step::Paused | Step::Finished | Step::Dropped) => Ok(step),
+pub async fn give_back(tx: &mut PgConnection, job: &HeldBatch, delay: Duration) -> Result<Conclusion, LifecycleError> {
+    let conclusion = rest_or_drop(tx, job, BETWEEN_BATCHES).await?;
+    if conclusion == Conclusion::GoesOn && !job.put_back(tx, job.attempt, delay).await? {
+        return Ok(Conclusion::Dropped);
     }
+    Ok(conclusion)
 }
 
-/// Decides whether a batch whose statement was cancelled is wanted any more: [`Step::GoesOn`] changes nothing, the statement was
-/// cancelled for another reason.
-pub async fn interrupted(tx: &mut PgConnection, job: &HeldJob) -> Result<Step, LifecycleError> {
+/// Decides whether a batch whose statement was cancelled is wanted any more: [`Conclusion::GoesOn`] changes nothing, the statement
+/// was cancelled for another reason.
+pub async fn interrupted(tx: &mut PgConnection, job: &HeldBatch) -> Result<Conclusion, LifecycleError> {
     rest_or_drop(tx, job, "paused, and the batch in hand rolled back").await
 }
 
 /// Lets the run of a batch that was not committed rest where that was asked for, and finishes the job where the run has ended: no
-/// job of an ended run goes back to the queue. [`Step::GoesOn`] changes nothing, and the pipeline's row is locked.
-async fn rest_or_drop(tx: &mut PgConnection, job: &HeldJob, reason: &str) -> Result<Step, LifecycleError> {
+/// job of an ended run goes back to the queue. [`Conclusion::GoesOn`] changes nothing, and the pipeline's row is locked.
+async fn rest_or_drop(tx: &mut PgConnection, job: &HeldBatch, reason: &str) -> Result<Conclusion, LifecycleError> {
     if let Some(seen) = current(tx, job).await? {
         match seen.pipeline.status.decide(Command::ConfirmPause) {
             Decision::Change(commands) => return end(tx, job, seen, commands, reason, job.ending()).await,
-            Decision::Stay => return Ok(Step::GoesOn),
+            Decision::Stay => return Ok(Conclusion::GoesOn),
             Decision::Drop => {}
         }
     }
-    queue::finish(tx, &job.id, &job.worker).await?;
-    Ok(Step::Dropped)
+    job.finish(tx).await?;
+    Ok(Conclusion::Dropped)
 }
 
-async fn put_back(
-    tx: &mut PgConnection,
-    job: &HeldJob,
-    batch: &BatchJob,
-    delay: Duration,
-) -> Result<Step, LifecycleError> {
-    let payload = serde_json::to_vec(batch).map_err(EnqueueError::from)?;
-    let returned = queue::put_back(tx, &job.id, &job.worker, &payload, delay).await?;
-    queue::announce(tx).await?;
-    Ok(if returned { Step::GoesOn } else { Step::Dropped })
-}
-
-/// Fails the run of a job that nobody holds any more, because no worker survives it.
-pub async fn give_up(tx: &mut PgConnection, batch: BatchJob, error: &str) -> Result<(), LifecycleError> {
-    let job = HeldJob { id: String::new(), batch, worker: "recovery".to_owned() };
+/// Fails the run of a job that no worker has any more, because none survives it.
+pub async fn give_up(tx: &mut PgConnection, queued: Queued<BatchJob>, error: &str) -> Result<(), LifecycleError> {
+    let job = Held { id: String::new(), worker: "recovery".to_owned(), queued };
     fail_run(tx, &job, Ending { job: None, error: Some((ErrorClass::Fatal, error)) }, error).await?;
     Ok(())
 }

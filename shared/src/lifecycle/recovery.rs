@@ -4,9 +4,8 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::{
-    Cause, LifecycleError, change,
-    enqueue::{Fresh, ensure_run},
-    lock,
+    Cause, LifecycleError, change, lock,
+    request::{ensure_run, new_run},
 };
 use crate::{
     domain::{Command, PipelineId, Status, Trigger},
@@ -52,8 +51,8 @@ async fn recover_one(db: &PgPool, id: PipelineId) -> Result<bool, LifecycleError
         tx.commit().await?;
         return Ok(true);
     }
-    let fresh = Fresh::new(&seen, &pipeline.draft, pipeline.draft.mode, Trigger::Recovery);
-    let run = ensure_run(&mut tx, &seen, fresh, None, cause).await?;
+    let new = new_run(&seen, &pipeline.draft, pipeline.draft.mode, Trigger::Recovery);
+    let run = ensure_run(&mut tx, &seen, new, None, cause).await?;
     tx.commit().await?;
     tracing::warn!(
         pipeline = %pipeline.draft.name,

@@ -12,45 +12,23 @@ const ONE_PER_TARGET: &str = "etl_runs_one_per_target_idx";
 /// Why a pipeline's status did not change.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
-    /// There is no such pipeline.
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// There is no such run.
     #[error("there is no run `{0}`")]
     NoRun(RunId),
-    /// It may not run.
     #[error("pipeline `{0}` is disabled: enable it before running it")]
     Disabled(String),
     /// The checkpoint of that run is none of the pipeline's any more.
     #[error("run {run} walked by {then}, and pipeline `{pipeline}` walks by {now}: run the pipeline as it is now")]
-    WalksOtherwise {
-        /// The run that was to be repeated.
-        run: RunId,
-        then: String,
-        pipeline: String,
-        now: String,
-    },
+    WalksOtherwise { run: RunId, then: String, pipeline: String, now: String },
     /// Repeating that run would write other rows than the pipeline does now, or write them elsewhere.
     #[error(
         "run {run} had another {} than pipeline `{pipeline}` has now: run the pipeline as it is now",
         .differs.join(" and another ")
     )]
-    ChangedSince {
-        /// The run that was to be repeated.
-        run: RunId,
-        /// What is not the same any more.
-        differs: Vec<&'static str>,
-        pipeline: String,
-    },
-    /// Another run writes the same target.
+    ChangedSince { run: RunId, differs: Vec<&'static str>, pipeline: String },
     #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
-    TargetBusy {
-        target: String,
-        /// The pipeline whose run is unfinished.
-        writer: String,
-        status: RunStatus,
-    },
-    /// Another pipeline's rows would be removed.
+    TargetBusy { target: String, writer: String, status: RunStatus },
     #[error(
         "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
          removed with its rows. Give one of them a target of its own, or make them one query"
@@ -61,25 +39,20 @@ pub enum LifecycleError {
         "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
     )]
     AnotherRun { run: RunId, pipeline: String },
-    /// The command makes no sense now.
     #[error("{transition}{}", advice(.transition))]
     Illegal {
-        /// What was asked of which status.
         #[from]
         transition: IllegalTransition,
     },
     /// A statement did not apply to a pipeline whose row the transaction has locked: its runs are written around the lifecycle.
     #[error("the pipeline's run was changed by another session while its row was locked: try again")]
     ChangedUnderLock,
-    /// The job could not be queued.
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
 
-/// What would help instead.
 fn advice(refused: &IllegalTransition) -> &'static str {
     match (refused.command, refused.from.has_unfinished_run()) {
         (Command::Reset, true) => ": cancel its run first",

@@ -1,30 +1,32 @@
-//! Runs that clients ask for: a new one, the resting one, a full one, or an earlier one again.
+//! Runs that clients ask for: a new one, the resting one, or a full one.
+//!
+//! read the pipeline → ask the domain → one statement queues the run, its first job and the log's entry (`store::status`).
+//! A worker's queue fetches the job as soon as that is committed.
 
 use sqlx::{Connection, PgConnection, PgPool};
 
-use super::{
-    Cause, LifecycleError,
-    enqueue::{Fresh, ensure_run, new_run},
-    lock, read, refuse_shared_target,
-};
+use super::{Cause, Ending, LifecycleError, apply, lock, log_change, read, refuse_shared_target, status_change};
 use crate::{
     domain::{
-        Command, Cut, Decision, IllegalTransition, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineRef, Run, RunId,
-        Status, Trigger,
+        Command, Cut, Decision, MaxRemoved, Mode, Pipeline, PipelineDraft, PipelineId, PipelineRef, Position, Run,
+        RunId, RunStatus, Status, Trigger,
     },
+    jobs::{self, BATCH_QUEUE, BatchJob, EnqueueError, MAX_RESCUES, Queued},
     store::{
         self,
         pipelines::{self, Seen},
         runs,
+        status::{self, NewJob, StatusChange},
     },
 };
+
+pub(super) use crate::store::status::NewRun;
 
 /// The answer to a run request.
 #[derive(Debug)]
 pub struct RequestedRun {
     /// The run that was queued, resumed or found.
     pub run: Run,
-    /// Status of the pipeline now.
     pub status: Status,
     /// Whether an unfinished run was there already.
     pub already_active: bool,
@@ -33,7 +35,6 @@ pub struct RequestedRun {
 /// What kind of run is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedRun<'a> {
-    /// What asks for it.
     pub trigger: Trigger,
     /// Repeating the request with this key finds the same run.
     pub idempotency_key: Option<&'a str>,
@@ -56,7 +57,6 @@ impl WantedRun<'_> {
         if self.full { Mode::Full } else { pipeline.draft.mode }
     }
 
-    /// What the run executes.
     fn inputs(self, pipeline: &Pipeline) -> PipelineDraft {
         let mut inputs = pipeline.draft.clone();
         if self.allow_removal {
@@ -79,10 +79,9 @@ pub async fn request_run(
     let mut connection = db.acquire().await?;
     let mut attempt = 1;
     let requested = loop {
-        match try_request(&mut connection, pipeline, wanted, cause).await {
+        match request_once(&mut connection, pipeline, wanted, cause).await {
             Err(error) if error.is_target_busy() => {
-                let target = target_of(&mut connection, pipeline).await?;
-                refuse_busy(&mut connection, target).await?;
+                refuse_busy(&mut connection, pipeline).await?;
                 if attempt == ATTEMPTS {
                     return Err(error);
                 }
@@ -95,14 +94,11 @@ pub async fn request_run(
     Ok(requested)
 }
 
-async fn target_of(connection: &mut PgConnection, pipeline: &PipelineRef) -> Result<String, LifecycleError> {
+/// Says whose run writes the pipeline's target, unless that has ended by now.
+pub(super) async fn refuse_busy(connection: &mut PgConnection, pipeline: &PipelineRef) -> Result<(), LifecycleError> {
     let found = pipelines::find(connection, pipeline).await?;
     let found = found.ok_or_else(|| LifecycleError::NoPipeline(pipeline.clone()))?;
-    Ok(found.draft.final_target().0.to_owned())
-}
-
-/// Says whose run writes the target, unless that has ended by now.
-async fn refuse_busy(connection: &mut PgConnection, target: String) -> Result<(), LifecycleError> {
+    let target = found.draft.final_target().0.to_owned();
     match runs::writer_of(connection, &target).await? {
         Some(writer) => Err(LifecycleError::TargetBusy { target, writer: writer.pipeline, status: writer.status }),
         None => Ok(()),
@@ -110,7 +106,7 @@ async fn refuse_busy(connection: &mut PgConnection, target: String) -> Result<()
 }
 
 /// Requests a run without holding a lock over round trips, as nearly every request can.
-async fn try_request(
+async fn request_once(
     connection: &mut PgConnection,
     pipeline: &PipelineRef,
     wanted: WantedRun<'_>,
@@ -160,8 +156,8 @@ async fn request(
         Status::PauseRequested => (Status::RunRequested, Some("pause withdrawn")),
     };
     let inputs = wanted.inputs(pipeline);
-    let fresh = Fresh { cuts: wanted.cuts, ..Fresh::new(seen, &inputs, wanted.mode(pipeline), wanted.trigger) };
-    let Some(run) = ensure_run(connection, seen, fresh, reason, cause).await? else { return Ok(None) };
+    let new = NewRun { cuts: wanted.cuts, ..new_run(seen, &inputs, wanted.mode(pipeline), wanted.trigger) };
+    let Some(run) = ensure_run(connection, seen, new, reason, cause).await? else { return Ok(None) };
     if let Some(key) = wanted.idempotency_key {
         runs::remember_key(connection, pipeline.id, key, run.id).await?;
     }
@@ -179,77 +175,69 @@ fn refuse_another_run(seen: &Seen, wanted: WantedRun<'_>) -> Result<(), Lifecycl
     }
 }
 
-/// Requests a new run with the inputs of an earlier one: its configuration and where it began. It moves the pipeline's
-/// checkpoint only if that was not forgotten since the earlier run was requested.
-pub async fn run_again(db: &PgPool, earlier: RunId, cause: Cause<'_>) -> Result<RequestedRun, LifecycleError> {
-    let mut connection = db.acquire().await?;
-    let requested = match try_again(&mut connection, earlier, cause).await {
-        Err(error) if error.is_target_busy() => {
-            let found = runs::find(&mut connection, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
-            let target = target_of(&mut connection, &found.pipeline_id.into()).await?;
-            refuse_busy(&mut connection, target).await?;
-            try_again(&mut connection, earlier, cause).await?
-        }
-        requested => requested?,
+/// A run of a pipeline: a full one reads everything, an incremental one goes on where the last one stopped.
+pub(super) fn new_run<'a>(seen: &'a Seen, inputs: &'a PipelineDraft, mode: Mode, trigger: Trigger) -> NewRun<'a> {
+    let from = match mode {
+        Mode::Full => None,
+        Mode::Incremental => seen.checkpoint.as_ref(),
     };
-    store::flush(&mut connection).await?;
-    Ok(requested)
+    NewRun { inputs, mode, from, cuts: &[], trigger, repeats: None }
 }
 
-async fn try_again(
+/// The unfinished run of the pipeline, whose row must be locked then, or a new one; in either case every open range of it has a
+/// live job. Without a reason the status stays. Nothing if the pipeline is not as it was seen.
+pub(super) async fn ensure_run(
     connection: &mut PgConnection,
-    earlier: RunId,
+    seen: &Seen,
+    new: NewRun<'_>,
+    reason: Option<&str>,
     cause: Cause<'_>,
-) -> Result<RequestedRun, LifecycleError> {
-    let mut tx = connection.begin().await?;
-    let found = runs::find(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
-    let seen = lock(&mut tx, &found.pipeline_id.into()).await?;
-    let Pipeline { draft, status, .. } = &seen.pipeline;
-    if !draft.enabled {
-        return Err(LifecycleError::Disabled(draft.name.clone()));
+) -> Result<Option<Run>, LifecycleError> {
+    let Some(run) = seen.run else { return insert_run(connection, seen, new, reason, cause).await };
+    if reason.is_some() || run.status == RunStatus::Paused {
+        apply(connection, seen, Command::RequestRun, reason, cause, Ending::default()).await?;
     }
-    if status.has_unfinished_run() {
-        return Err(IllegalTransition { from: *status, command: Command::RequestRun }.into());
-    }
-    let mut inputs = runs::inputs(&mut tx, earlier).await?.ok_or(LifecycleError::NoRun(earlier))?;
-    // What the earlier run was allowed to remove was allowed once.
-    inputs.options.max_removed = draft.options.max_removed;
-    refuse_changed(earlier, &inputs, draft)?;
-    if found.mode == Mode::Full && inputs.mode == Mode::Incremental {
-        refuse_shared_target(&mut tx, &seen.pipeline).await?;
-    }
-    // It begins where the earlier one did, or before that where the checkpoint was moved back since, because rows were read
-    // again. It must not be moved over rows that are still to be read.
-    let from = found.checkpoint_from.map(|from| match &seen.checkpoint {
-        Some(now) => from.or_before(now.clone()),
-        None => from,
-    });
-    let fresh = Fresh {
-        inputs: &inputs,
-        mode: found.mode,
-        from: from.as_ref(),
-        cuts: &[],
-        trigger: Trigger::Again,
-        repeats: Some(earlier),
-    };
-    let reason = format!("run {earlier} again");
-    let run = new_run(&mut tx, &seen, fresh, Some(&reason), cause).await?;
-    let run = run.ok_or(LifecycleError::ChangedUnderLock)?;
-    tx.commit().await?;
-    Ok(RequestedRun { run, status: Status::RunRequested, already_active: false })
+    ensure_jobs(connection, seen.pipeline.id, run.id).await?;
+    Ok(runs::find(connection, run.id).await?)
 }
 
-/// A repeated run writes the pipeline's target and moves its checkpoint, which must mean the same to the runs that follow.
-fn refuse_changed(run: RunId, inputs: &PipelineDraft, draft: &PipelineDraft) -> Result<(), LifecycleError> {
-    let walk = |draft: &PipelineDraft| -> Vec<String> {
-        draft.incremental_key.iter().chain(&draft.incremental_id_key).map(|name| format!("`{name}`")).collect()
+/// Queues a new run with its first batch. Nothing if the pipeline is not as it was seen.
+pub(super) async fn insert_run(
+    connection: &mut PgConnection,
+    seen: &Seen,
+    new: NewRun<'_>,
+    reason: Option<&str>,
+    cause: Cause<'_>,
+) -> Result<Option<Run>, LifecycleError> {
+    let NewRun { mode, from, trigger, .. } = new;
+    let (id, job_id, pipeline) = (RunId::generate(), jobs::new_id(), &seen.pipeline);
+    let after = from.map(Position::after);
+    let job = BatchJob { pipeline_id: pipeline.id, run_id: id, range: 0, batch: 0, after };
+    let payload = serde_json::to_value(Queued::new(job, cause.correlation_id)).map_err(EnqueueError::from)?;
+    let job = NewJob { id: &job_id, queue: BATCH_QUEUE, payload, max_attempts: MAX_RESCUES.into() };
+    let change = StatusChange {
+        run_id: Some(id),
+        seen: seen.edition.as_ref(),
+        ..status_change(pipeline.id, pipeline.status, Command::RequestRun, reason, cause)?
     };
-    let (then, now) = (walk(inputs), walk(draft));
-    let pipeline = draft.name.clone();
-    if inputs.mode == Mode::Incremental && draft.mode == Mode::Incremental && then != now {
-        let (then, now) = (then.join(", "), now.join(", "));
-        return Err(LifecycleError::WalksOtherwise { run, then, pipeline, now });
+    let Some(requested_at) = status::request(connection, &change, &new, &job).await? else { return Ok(None) };
+    log_change(&pipeline.draft.name, &change);
+    Ok(Some(Run::queued(id, pipeline, mode, trigger, requested_at, from.cloned())))
+}
+
+/// Gives a job to every open range of the run that has none.
+pub(super) async fn ensure_jobs(
+    tx: &mut PgConnection,
+    pipeline_id: PipelineId,
+    run_id: RunId,
+) -> Result<(), LifecycleError> {
+    for range in runs::open_ranges(tx, run_id).await? {
+        if range.has_live_job {
+            continue;
+        }
+        let job = BatchJob { pipeline_id, run_id, range: range.range_no, batch: range.next_batch, after: range.after };
+        let job_id = jobs::enqueue(tx, Queued::new(job, &range.correlation_id)).await?;
+        runs::set_job(tx, run_id, range.range_no, &job_id).await?;
     }
-    let differs = draft.differs_from_run(inputs);
-    if differs.is_empty() { Ok(()) } else { Err(LifecycleError::ChangedSince { run, differs, pipeline }) }
+    Ok(())
 }

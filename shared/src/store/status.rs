@@ -40,8 +40,9 @@ pub(crate) struct StatusChange<'a> {
 
 /// `$beside` ends in `applied`, which has a row if everything is as expected.
 macro_rules! change_status {
-    ($change:expr, $beside:literal, $returning:literal $(, $argument:expr)* $(,)?) => {
-        sqlx::query!(
+    ($query:ident $(<$row:ty>)?, $change:expr, $beside:literal, $returning:literal $(, $argument:expr)* $(,)?) => {
+        sqlx::$query!(
+            $($row,)?
             r#"
             with seen as materialized (
                 select p.id, p.name, p.checkpoint_epoch
@@ -76,12 +77,14 @@ macro_rules! change_status {
 
 /// Changes the status alone. Whether it did.
 pub(crate) async fn change(connection: &mut PgConnection, change: &StatusChange<'_>) -> sqlx::Result<bool> {
-    let applied = change_status!(change, "applied as (select id from seen)", "id").fetch_optional(connection).await?;
+    let applied = change_status!(query_scalar, change, "applied as (select id from seen)", "id")
+        .fetch_optional(connection)
+        .await?;
     Ok(applied.is_some())
 }
 
 /// A run about to be queued.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct NewRun<'a> {
     pub trigger: Trigger,
     /// How it walks: an incremental pipeline may have a full run too.
@@ -93,10 +96,8 @@ pub(crate) struct NewRun<'a> {
     pub from: Option<&'a Checkpoint>,
     /// Where it is cut into ranges; it has one more than cuts.
     pub cuts: &'a [Cut],
-    pub job: NewJob<'a>,
 }
 
-/// The first job of a run.
 #[derive(Debug)]
 pub(crate) struct NewJob<'a> {
     pub id: &'a str,
@@ -112,34 +113,32 @@ pub(crate) async fn request(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
     run: &NewRun<'_>,
+    job: &NewJob<'_>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
     if run.cuts.is_empty() {
-        return insert_run(connection, change, run).await;
+        return insert_run(connection, change, run, job).await;
     }
     // In a box of its own: nearly every request has no cuts, and would carry its size along.
-    Box::pin(insert_cut_run(connection, change, run)).await
-}
-
-async fn insert_cut_run(
-    connection: &mut PgConnection,
-    change: &StatusChange<'_>,
-    run: &NewRun<'_>,
-) -> sqlx::Result<Option<DateTime<Utc>>> {
-    let mut tx = connection.begin().await?;
-    let requested = insert_run(&mut tx, change, run).await?;
-    if let Some(id) = change.run_id.filter(|_| requested.is_some()) {
-        runs::cut(&mut tx, id, run.cuts).await?;
-    }
-    tx.commit().await?;
-    Ok(requested)
+    Box::pin(async {
+        let mut tx = connection.begin().await?;
+        let requested = insert_run(&mut tx, change, run, job).await?;
+        if let Some(id) = change.run_id.filter(|_| requested.is_some()) {
+            runs::cut(&mut tx, id, run.cuts).await?;
+        }
+        tx.commit().await?;
+        Ok(requested)
+    })
+    .await
 }
 
 async fn insert_run(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
     run: &NewRun<'_>,
+    job: &NewJob<'_>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    let requested = change_status!(
+    change_status!(
+        query_scalar,
         change,
         r#"
         applied as (
@@ -174,19 +173,18 @@ async fn insert_run(
         Json(run.inputs) as Json<&PipelineDraft>,
         run.from.map(Json) as Option<Json<&Checkpoint>>,
         run.from.map(Position::after) as Option<Position>,
-        run.job.id,
-        run.job.queue,
-        run.job.payload,
-        run.job.max_attempts,
+        job.id,
+        job.queue,
+        job.payload,
+        job.max_attempts,
         run.repeats as Option<RunId>,
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(requested.map(|row| row.requested_at))
+    .await
 }
 
 /// Marks a run as begun, with what its ranges will read. One that was begun before keeps its start and its bounds, and only the
-/// given range is looked at: batches of the others may be under way, and hold their rows. Whether it did.
+/// given range is changed: batches of the other ranges may be under way, and hold their rows. Whether it did.
 pub(crate) async fn begin(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,
@@ -194,6 +192,7 @@ pub(crate) async fn begin(
     start: &Start,
 ) -> sqlx::Result<bool> {
     let begun = change_status!(
+        query_scalar,
         change,
         r#"
         applied as (
@@ -249,7 +248,8 @@ pub(crate) async fn change_run(
     change: &StatusChange<'_>,
     run: RunChange<'_>,
 ) -> sqlx::Result<Option<Sum>> {
-    let changed = change_status!(
+    change_status!(
+        query_as<Sum>,
         change,
         r#"
         run as materialized (
@@ -302,12 +302,5 @@ pub(crate) async fn change_run(
         run.if_complete,
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(changed.map(|row| Sum {
-        rows_read: row.rows_read,
-        rows_written: row.rows_written,
-        batches: row.batches,
-        attempts: row.attempts,
-        seconds: row.seconds,
-    }))
+    .await
 }

@@ -17,7 +17,10 @@ pub fn schemas() -> SourceSchemas {
 /// A database with the scene.
 pub async fn scene() -> TestDatabase {
     let db = TestDatabase::create().await;
-    sqlx::raw_sql(include_str!("scene.sql")).execute(db.admin()).await.expect("the scene");
+    sqlx::raw_sql(concat!(include_str!("scene.sql"), include_str!("scene_evil.sql")))
+        .execute(db.admin())
+        .await
+        .expect("the scene");
     db
 }
 

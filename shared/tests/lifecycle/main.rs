@@ -20,7 +20,7 @@ use vitrina_shared::{
         Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Run, RunId, RunStatus, Status,
         TaskKind, Trigger,
     },
-    jobs::BatchJob,
+    jobs::{BatchJob, Queued},
     lifecycle::{self, Cause, LifecycleError, RequestedRun, WantedRun},
     store::{pipelines, runs, transitions},
     testing::TestDatabase,
@@ -194,7 +194,7 @@ impl World {
     }
 
     /// The payloads of jobs that wait or execute, oldest first.
-    async fn live_jobs(&self) -> Vec<BatchJob> {
+    async fn live_jobs(&self) -> Vec<Queued<BatchJob>> {
         let payloads: Vec<Vec<u8>> = sqlx::query_scalar(
             "select job from apalis.jobs where status in ('Pending', 'Queued', 'Running') order by id",
         )

@@ -7,7 +7,7 @@ use vitrina_shared::{
     domain::{Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
-        execution::{self, HeldJob},
+        execution::{Conclusion, HeldBatch},
     },
     store::queue,
 };
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Does what a worker does to the job that it holds, and drops it where its run has ended.
-    async fn work(&self, work: Work, job: &HeldJob) {
+    async fn work(&self, work: Work, job: &HeldBatch) {
         let done = match work {
             Work::Begin => self.begin(job).await,
             Work::Conclude => self.conclude(job, false).await,
@@ -103,14 +103,9 @@ impl World {
             Work::Fail => self.fail(job).await,
             Work::Retry => self.retry(job).await,
             Work::GiveBack => self.give_back(job).await,
-            Work::Interrupt => {
-                let mut tx = self.db.pool().begin().await.unwrap();
-                let step = execution::interrupted(&mut tx, job).await.unwrap();
-                tx.commit().await.unwrap();
-                step
-            }
+            Work::Interrupt => self.interrupted(job).await,
         };
-        if done == execution::Step::Dropped {
+        if done == Conclusion::Dropped {
             queue::finish(&mut self.db.pool().acquire().await.unwrap(), &job.id, &job.worker).await.unwrap();
         }
     }

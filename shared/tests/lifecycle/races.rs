@@ -5,7 +5,7 @@ use std::{pin::Pin, time::Duration};
 use vitrina_shared::{
     configuration::{self, ConfigurationError},
     domain::{PipelineRef, RunStatus, Status},
-    lifecycle::{self, LifecycleError, execution::Step},
+    lifecycle::{self, LifecycleError, execution::Conclusion},
     store::runs,
 };
 
@@ -151,7 +151,7 @@ async fn a_pause_that_comes_while_a_run_ends_is_too_late() {
     let job = world.hold_job().await.unwrap();
     world.begin(&job).await;
     let (closed, paused) = world.in_turn(world.close(&job), world.pause()).await;
-    assert_eq!(closed, Step::Finished);
+    assert_eq!(closed, Conclusion::Finished);
     assert_illegal(paused, "cannot pause a pipeline that is IDLE: it has no run in progress");
 }
 
@@ -161,7 +161,7 @@ async fn a_run_whose_last_batch_was_written_before_a_pause_ends() {
     let job = world.hold_job().await.unwrap();
     world.begin(&job).await;
     let (paused, closed) = world.in_turn(world.pause(), world.close(&job)).await;
-    assert_eq!((paused.unwrap(), closed), (Status::PauseRequested, Step::Finished));
+    assert_eq!((paused.unwrap(), closed), (Status::PauseRequested, Conclusion::Finished));
     assert_eq!(world.status().await, Status::Idle);
 }
 
@@ -170,8 +170,8 @@ async fn a_run_that_is_cancelled_while_it_begins_has_ended() {
     let world = World::at(Status::RunRequested).await;
     let job = world.hold_job().await.unwrap();
     let (begun, cancelled) = world.in_turn(world.begin(&job), world.cancel()).await;
-    assert_eq!((begun, cancelled.unwrap()), (Step::GoesOn, Status::Idle));
-    assert_eq!(world.find_run(job.batch.run_id).await.status, RunStatus::Cancelled);
+    assert_eq!((begun, cancelled.unwrap()), (Conclusion::GoesOn, Status::Idle));
+    assert_eq!(world.find_run(job.run_id).await.status, RunStatus::Cancelled);
 }
 
 #[tokio::test]
@@ -179,8 +179,8 @@ async fn a_run_that_was_cancelled_first_does_not_begin() {
     let world = World::at(Status::RunRequested).await;
     let job = world.hold_job().await.unwrap();
     let (cancelled, begun) = world.in_turn(world.cancel(), world.begin(&job)).await;
-    assert_eq!((cancelled.unwrap(), begun), (Status::Idle, Step::Dropped));
-    assert_eq!(world.find_run(job.batch.run_id).await.started_at, None);
+    assert_eq!((cancelled.unwrap(), begun), (Status::Idle, Conclusion::Dropped));
+    assert_eq!(world.find_run(job.run_id).await.started_at, None);
 }
 
 /// The name is looked up before the row is locked, and may be another pipeline's by then.

@@ -24,7 +24,7 @@ impl Waits {
     /// Notes that the server is waited for until what is returned is dropped.
     pub fn begin(&self) -> Waiting {
         self.note(1);
-        Waiting(self.clone())
+        Waiting { waits: self.clone(), undo: -1 }
     }
 
     /// Where it stands, if it has been waiting for longer than `quiet` without hearing anything.
@@ -42,35 +42,28 @@ impl Waits {
     }
 }
 
-/// A wait for the server.
+/// A wait for the server, or a pause of one, until it is dropped.
 #[derive(Debug)]
-pub struct Waiting(Waits);
+pub struct Waiting {
+    waits: Waits,
+    undo: isize,
+}
 
 impl Waiting {
     /// Notes that the server was heard.
     pub fn heard(&self) {
-        self.0.note(0);
+        self.waits.note(0);
     }
 
     /// Notes that the worker is at work itself, and the server not waited for, until what is returned is dropped.
-    pub fn rest(&self) -> Resting<'_> {
-        self.0.note(-1);
-        Resting(self)
+    pub fn rest(&self) -> Self {
+        self.waits.note(-1);
+        Self { waits: self.waits.clone(), undo: 1 }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.note(-1);
-    }
-}
-
-/// A pause of a wait.
-#[derive(Debug)]
-pub struct Resting<'a>(&'a Waiting);
-
-impl Drop for Resting<'_> {
-    fn drop(&mut self) {
-        self.0.0.note(1);
+        self.waits.note(self.undo);
     }
 }

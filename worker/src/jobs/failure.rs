@@ -1,17 +1,19 @@
 //! What follows when an attempt at a job failed, for batches and reports alike:
 //!
-//! who is to blame → what is to be done about it → one line in the log → drop, give back, repeat or fail, in one transaction.
+//! the cause → the verdict → one line in the log → drop, give back, repeat or fail, in one transaction.
 //!
 //! If even that fails, the job stays this worker's and maintenance releases it.
 
 use std::{fmt::Display, time::Duration};
 
+use async_trait::async_trait;
+use serde::Serialize;
 use sqlx::{PgConnection, PgPool};
 use tokio::time::timeout;
 use vitrina_shared::{
     database,
     domain::{ErrorClass, error_class::without_values},
-    store::queue,
+    jobs::Held,
 };
 
 use crate::{
@@ -21,68 +23,56 @@ use crate::{
 
 /// How soon a database that is away is asked again.
 const AGAIN: Duration = Duration::from_millis(250);
-/// How long the database may take to settle a job.
+/// How long the database may take to write what becomes of a job.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
-/// A job in the hands of this worker, and how its kind is dropped, given back, repeated and failed.
-pub(super) trait FailedJob: Send + Sync {
+/// Why an attempt failed.
+pub(super) type Failure<'a> = (ErrorClass, &'a str);
+
+/// A kind of job: how one is given up, put back and failed.
+#[async_trait]
+pub(super) trait JobKind: Clone + Serialize + Send + Sync {
     /// What an attempt is called in the log.
     const ATTEMPT: &'static str;
     /// What fails with the last attempt.
     const WHOLE: &'static str;
     type Error: Display + From<sqlx::Error> + Send;
 
-    fn id(&self) -> &str;
-    fn worker(&self) -> &str;
     /// The number of the batch.
     fn batch(&self) -> Option<i64>;
-    /// Attempts that failed before.
-    fn attempt(&self) -> u32;
-    /// How often the server ended its session.
-    fn lost(&mut self) -> &mut u32;
     /// The connections of such jobs.
     fn pool(env: &Environment) -> &PgPool;
+    /// Why an attempt ended whose statement did not.
+    fn given_up() -> BatchError;
 
-    /// What is to be done about the error; nothing where the job was settled meanwhile.
-    fn verdict(
-        &mut self,
+    /// What is to be done about the error; nothing where the job has ended meanwhile.
+    async fn verdict(
+        job: &mut Held<Self>,
         env: &Environment,
         error: &BatchError,
-    ) -> impl Future<Output = Result<Option<Verdict>, Self::Error>> + Send;
+    ) -> Result<Option<Verdict>, Self::Error>;
 
-    /// Returns it to the queue as it is.
-    fn give_back(&self, tx: &mut PgConnection, delay: Duration)
-    -> impl Future<Output = Result<(), Self::Error>> + Send;
-
-    /// Returns it to the queue with one more failed attempt.
-    fn repeat(
-        &self,
+    /// Returns the job to the queue, with one more failed attempt where there is a failure.
+    async fn put_back(
+        job: &Held<Self>,
         tx: &mut PgConnection,
         delay: Duration,
-        class: ErrorClass,
-        error: &str,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+        failure: Option<Failure<'_>>,
+    ) -> Result<(), Self::Error>;
 
-    /// It was repeated.
-    fn repeated(&self, env: &Environment, class: ErrorClass) -> impl Future<Output = ()> + Send;
+    async fn count_repeated(_job: &Held<Self>, _env: &Environment, _class: ErrorClass) {}
 
-    /// Ends it with what it belongs to. Whether it was still this worker's: if not, nothing may be committed.
-    fn fail(
-        &self,
-        tx: &mut PgConnection,
-        class: ErrorClass,
-        error: &str,
-    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+    /// Ends the job with what it belongs to. Whether it was still this worker's: if not, nothing may be committed.
+    async fn fail(job: &Held<Self>, tx: &mut PgConnection, failure: Failure<'_>) -> Result<bool, Self::Error>;
 
-    /// It failed.
-    fn failed(&self, env: &Environment);
+    fn note_failed(job: &Held<Self>, env: &Environment);
 }
 
 /// Does what the error asks for. A database that does not answer to that keeps no slot.
-pub(super) async fn retry_or_fail<J: FailedJob>(env: &Environment, job: &mut J, error: BatchError) {
-    let error = attribute(env, error).await.unless_lost(*job.lost());
+pub(super) async fn retry_or_fail<J: JobKind>(env: &Environment, job: &mut Held<J>, error: BatchError) {
+    let error = blame_server_or_query(env, error).await.unless_lost(job.lost);
     if error.lost_session() {
-        *job.lost() += 1;
+        job.queued.lost += 1;
     }
     if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
         log(job, &error, &Verdict::WaitForDatabase);
@@ -90,55 +80,58 @@ pub(super) async fn retry_or_fail<J: FailedJob>(env: &Environment, job: &mut J, 
         return wait_for_database(env).await;
     }
     match timeout(ANSWERS_WITHIN, apply_verdict(env, job, &error)).await {
-        Ok(done) => warn_unsettled(job, done),
+        Ok(done) => warn_unwritten(job, done),
         Err(_silence) => tracing::warn!(
-            job_id = job.id(), error = %error, "the job could not be settled: no answer; maintenance will release it"
+            job_id = job.id, error = %error, "what becomes of the job could not be written: no answer; maintenance will release it"
         ),
     }
 }
 
 /// Gives a job back after `delay`. If that fails, the job stays this worker's.
-pub(super) async fn give_back_after<J: FailedJob>(env: &Environment, job: &J, delay: Duration) {
-    warn_unsettled(job, give_back(env, J::pool(env), job, delay).await);
+pub(super) async fn give_back_after<J: JobKind>(env: &Environment, job: &Held<J>, delay: Duration) {
+    warn_unwritten(job, put_back(env, J::pool(env), job, delay, None).await);
 }
 
-fn warn_unsettled<J: FailedJob>(job: &J, done: Result<(), J::Error>) {
+fn warn_unwritten<J: JobKind>(job: &Held<J>, done: Result<(), J::Error>) {
     if let Err(error) = done {
-        tracing::warn!(job_id = job.id(), error = %error, "the job could not be settled; maintenance will release it");
+        tracing::warn!(job_id = job.id, error = %error, "what becomes of the job could not be written; maintenance will release it");
     }
 }
 
-async fn apply_verdict<J: FailedJob>(env: &Environment, job: &mut J, error: &BatchError) -> Result<(), J::Error> {
-    let Some(verdict) = job.verdict(env, error).await? else { return Ok(()) };
+async fn apply_verdict<J: JobKind>(env: &Environment, job: &mut Held<J>, error: &BatchError) -> Result<(), J::Error> {
+    let Some(verdict) = J::verdict(job, env, error).await? else { return Ok(()) };
     log(job, error, &verdict);
     let db = J::pool(env);
     match verdict {
         Verdict::Drop => {
-            queue::finish(&mut *db.acquire().await?, job.id(), job.worker()).await?;
+            job.finish(&mut *db.acquire().await?).await?;
         }
-        Verdict::WaitForDatabase => give_back(env, db, job, Duration::ZERO).await?,
-        Verdict::Later(delay) => give_back(env, db, job, delay).await?,
+        Verdict::WaitForDatabase => put_back(env, db, job, Duration::ZERO, None).await?,
+        Verdict::Later(delay) => put_back(env, db, job, delay, None).await?,
         Verdict::Retry(delay, class) => {
-            let mut tx = db.begin().await?;
-            job.repeat(&mut tx, delay, class, &error.to_string()).await?;
-            tx.commit().await?;
-            env.wake_after(delay);
-            job.repeated(env, class).await;
+            put_back(env, db, job, delay, Some((class, &error.to_string()))).await?;
+            J::count_repeated(job, env, class).await;
         }
         Verdict::GiveUp(class) => {
             let mut tx = db.begin().await?;
-            if job.fail(&mut tx, class, &error.to_string()).await? {
+            if J::fail(job, &mut tx, (class, &error.to_string())).await? {
                 tx.commit().await?;
-                job.failed(env);
+                J::note_failed(job, env);
             }
         }
     }
     Ok(())
 }
 
-async fn give_back<J: FailedJob>(env: &Environment, db: &PgPool, job: &J, delay: Duration) -> Result<(), J::Error> {
+async fn put_back<J: JobKind>(
+    env: &Environment,
+    db: &PgPool,
+    job: &Held<J>,
+    delay: Duration,
+    failure: Option<Failure<'_>>,
+) -> Result<(), J::Error> {
     let mut tx = db.begin().await?;
-    job.give_back(&mut tx, delay).await?;
+    J::put_back(job, &mut tx, delay, failure).await?;
     tx.commit().await?;
     env.wake_after(delay);
     Ok(())
@@ -146,12 +139,12 @@ async fn give_back<J: FailedJob>(env: &Environment, db: &PgPool, job: &J, delay:
 
 /// Gives a job back as soon as the database allows it, over the connections of heartbeats where those of jobs cannot be opened.
 /// A worker that has connections goes on with it.
-async fn give_back_when_possible<J: FailedJob>(env: &Environment, job: &J) {
+async fn give_back_when_possible<J: JobKind>(env: &Environment, job: &Held<J>) {
     while !env.stop.is_cancelled() {
-        match timeout(ANSWERS_WITHIN, give_back(env, &env.control, job, Duration::ZERO)).await {
+        match timeout(ANSWERS_WITHIN, put_back(env, &env.control, job, Duration::ZERO, None)).await {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => tracing::debug!(job_id = job.id(), error = %error, "the job could not be given back yet"),
-            Err(_silence) => tracing::debug!(job_id = job.id(), "the job could not be given back yet: no answer"),
+            Ok(Err(error)) => tracing::debug!(job_id = job.id, error = %error, "the job could not be given back yet"),
+            Err(_silence) => tracing::debug!(job_id = job.id, "the job could not be given back yet: no answer"),
         }
         tokio::time::sleep(AGAIN).await;
     }
@@ -175,7 +168,7 @@ async fn takes_writes(env: &Environment) -> bool {
 
 /// Tells a server that takes no writes, which passes, from a query that tries to write, which does not. Asked twice: one session
 /// learns of a changed setting a moment after another.
-async fn attribute(env: &Environment, error: BatchError) -> BatchError {
+async fn blame_server_or_query(env: &Environment, error: BatchError) -> BatchError {
     let BatchError::ReadOnly(message) = &error else { return error };
     if !takes_writes(env).await {
         return error;
@@ -188,8 +181,8 @@ async fn attribute(env: &Environment, error: BatchError) -> BatchError {
 }
 
 /// The run or the report has the values that the log leaves out.
-fn log<J: FailedJob>(job: &J, error: &BatchError, verdict: &Verdict) {
-    let (job_id, batch, attempt) = (job.id(), job.batch(), job.attempt() + 1);
+fn log<J: JobKind>(job: &Held<J>, error: &BatchError, verdict: &Verdict) {
+    let (job_id, batch, attempt) = (&job.id, job.queued.job.batch(), job.attempt + 1);
     let error = error.to_string();
     let error = without_values(&error);
     match verdict {

@@ -1,12 +1,15 @@
 //! A report, and what happens when it goes wrong.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use futures_util::FutureExt;
+use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 use tracing::{Instrument, field::Empty};
+use uuid::Uuid;
 use vitrina_shared::{
-    domain::ErrorClass,
     jobs::{ReportJob, trace_context},
     metrics::{REPORT_DURATION, REPORTS},
     reports::{self, HeldReport, ReportError},
@@ -14,40 +17,35 @@ use vitrina_shared::{
 };
 
 use super::{
-    failure::{self, FailedJob},
+    failure::{self, Failure, JobKind},
     observe_wakeup,
 };
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
-    in_hand::Held,
     maintenance::statements,
     report,
 };
 
-/// Why a report ended whose statement did not.
-const GIVEN_UP: &str = "the report has ended";
-
 /// How soon a report looks for a slot again when all are taken.
 const SLOT_AGAIN: Duration = Duration::from_millis(500);
 
-/// Begins a report beside the slots of batches. It ends with the worker's life: whoever rescues its job begins anew.
-pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
-    env.take_up(&id);
-    let mut job = HeldReport { id, job, worker: env.name.clone() };
+/// Begins a report beside the slots of batches. It ends with the worker's life: the worker that rescues its job begins anew.
+pub fn start(env: Arc<Environment>, mut job: HeldReport) {
+    env.take_up(&job.id);
     let span = tracing::info_span!(
         "report",
-        report_id = %job.job.report_id,
-        kind = %job.job.kind,
+        report_id = %job.report_id,
+        kind = %job.kind,
         pipeline = Empty,
         pipeline_id = Empty,
-        correlation_id = job.job.correlation_id,
+        correlation_id = job.correlation_id,
         worker = job.worker,
     );
-    trace_context::go_on(&span, job.job.traceparent.as_deref());
+    trace_context::go_on(&span, job.traceparent.as_deref());
     let made = async move {
         tokio::select! {
-            () = make(&env, &mut job) => {}
+            () = make_report(&env, &mut job) => {}
             () = env.life.cancelled() => {}
         }
         env.put_down(&job.id);
@@ -55,101 +53,79 @@ pub(super) fn start(env: Arc<Environment>, id: String, job: ReportJob) {
     tokio::spawn(made.instrument(span));
 }
 
-async fn make(env: &Environment, job: &mut HeldReport) {
-    let Some(_slot) = env.report_slots.take(job.job.kind) else {
+async fn make_report(env: &Environment, job: &mut HeldReport) {
+    let Some(_slot) = env.report_slots.take(job.kind) else {
         // Another worker may have room.
         return failure::give_back_after(env, job, SLOT_AGAIN).await;
     };
-    observe_wakeup(job.job.queued_us, job.job.attempt);
-    let begun = Instant::now();
-    let held = env.in_hand.take_up(job.job.report_id.0);
+    observe_wakeup(job);
+    let (begun, id) = (Instant::now(), job.report_id.0);
     let outcome = tokio::select! {
-        outcome = AssertUnwindSafe(report::make(env, job)).catch_unwind() => outcome,
-        // Left where it is: whoever ends the worker gives all such jobs back at once.
-        () = stopped(env, &held) => return statements::cancel(&env.reports, job.job.report_id.0, Reason::Shutdown).await,
-        silent = held.given_up() => Ok(Err(given_up(silent))),
+        outcome = super::execute::<ReportJob, _>(env, id, report::make(env, job)) => outcome,
+        // Left where it is: the worker's end gives all such jobs back at once.
+        () = give_up_when_stopped(env, id) => return statements::cancel(&env.reports, id, Reason::Shutdown).await,
     };
-    drop(held);
-    let outcome = outcome.unwrap_or_else(|_| Err(BatchError::fatal("the report panicked; the log has the place")));
     match outcome {
         Ok(()) => {
             let took = begun.elapsed();
             count(job, "DONE");
-            metrics::histogram!(REPORT_DURATION, "kind" => job.job.kind.as_str()).record(took.as_secs_f64());
+            metrics::histogram!(REPORT_DURATION, "kind" => job.kind.as_str()).record(took.as_secs_f64());
             tracing::info!(duration_ms = took.as_secs_f64() * 1000.0, "report made");
         }
         Err(error) => failure::retry_or_fail(env, job, error).await,
     }
 }
 
-fn given_up(silent: bool) -> BatchError {
-    if silent { BatchError::Silent } else { BatchError::RunEnded(GIVEN_UP.to_owned()) }
-}
-
 /// Waits until the worker stops, and lets go of the report's connections then.
-async fn stopped(env: &Environment, held: &Held<'_>) {
+async fn give_up_when_stopped(env: &Environment, id: Uuid) {
     env.stop.cancelled().await;
-    held.give_up();
+    env.in_hand.give_up(id);
 }
 
 fn count(job: &HeldReport, status: &'static str) {
-    metrics::counter!(REPORTS, "kind" => job.job.kind.as_str(), "status" => status).increment(1);
+    metrics::counter!(REPORTS, "kind" => job.kind.as_str(), "status" => status).increment(1);
 }
 
-impl FailedJob for HeldReport {
+#[async_trait]
+impl JobKind for ReportJob {
     const ATTEMPT: &'static str = "report";
     const WHOLE: &'static str = "report";
     type Error = ReportError;
 
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn worker(&self) -> &str {
-        &self.worker
-    }
-
     fn batch(&self) -> Option<i64> {
         None
-    }
-
-    fn attempt(&self) -> u32 {
-        self.job.attempt
-    }
-
-    fn lost(&mut self) -> &mut u32 {
-        &mut self.job.lost
     }
 
     fn pool(env: &Environment) -> &PgPool {
         &env.reports
     }
 
-    async fn verdict(&mut self, _env: &Environment, error: &BatchError) -> Result<Option<Verdict>, ReportError> {
-        Ok(Some(error.verdict(self.job.attempt)))
+    fn given_up() -> BatchError {
+        BatchError::RunEnded("the report has ended".to_owned())
     }
 
-    async fn give_back(&self, tx: &mut PgConnection, delay: Duration) -> Result<(), ReportError> {
-        reports::give_back(tx, self, delay).await
+    async fn verdict(
+        job: &mut HeldReport,
+        _env: &Environment,
+        error: &BatchError,
+    ) -> Result<Option<Verdict>, ReportError> {
+        Ok(Some(error.verdict(job.attempt)))
     }
 
-    async fn repeat(
-        &self,
+    async fn put_back(
+        job: &HeldReport,
         tx: &mut PgConnection,
         delay: Duration,
-        class: ErrorClass,
-        error: &str,
+        failure: Option<Failure<'_>>,
     ) -> Result<(), ReportError> {
-        reports::retry(tx, self, delay, class, error).await
+        reports::put_back(tx, job, delay, failure).await
     }
 
-    async fn repeated(&self, _env: &Environment, _class: ErrorClass) {}
-
-    async fn fail(&self, tx: &mut PgConnection, class: ErrorClass, error: &str) -> Result<bool, ReportError> {
-        reports::fail(tx, self, class, error).await
+    async fn fail(job: &HeldReport, tx: &mut PgConnection, failure: Failure<'_>) -> Result<bool, ReportError> {
+        reports::fail(tx, job, failure).await
     }
 
-    fn failed(&self, _env: &Environment) {
-        count(self, "FAILED");
+    fn note_failed(job: &HeldReport, _env: &Environment) {
+        count(job, "FAILED");
     }
 }

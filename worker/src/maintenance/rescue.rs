@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
-    jobs::{BATCH_QUEUE, BatchJob, Job},
+    jobs::{BATCH_QUEUE, BatchJob, Job, Queued},
     lifecycle::{self, LifecycleError},
     metrics::CANCELLED_STATEMENTS,
     reports::{self, ReportError},
@@ -108,11 +108,16 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> Result<u64, 
 /// A job as it goes back: of a batch that was not done yet nothing has failed.
 fn returned(held: HeldJob) -> ReturnedJob {
     let HeldJob { id, payload, next_batch, is_exhausted } = held;
-    let gone_on = |batch: &BatchJob| next_batch.filter(|next| *next != batch.batch);
+    let gone_on = |batch: &Queued<BatchJob>| next_batch.filter(|next| *next != batch.batch);
     if let Some(Job::Batch(batch)) = read(&payload)
         && let Some(next) = gone_on(&batch)
-        && let Ok(payload) =
-            serde_json::to_vec(&BatchJob { batch: next, attempt: 0, lost: 0, queued_us: None, ..batch })
+        && let Ok(payload) = serde_json::to_vec(&Queued {
+            job: BatchJob { batch: next, ..batch.job },
+            attempt: 0,
+            lost: 0,
+            queued_us: None,
+            ..batch
+        })
     {
         return ReturnedJob { id, payload, went_on: true, is_exhausted: false };
     }

@@ -42,7 +42,7 @@ impl Wake {
 fn next_change(mut wakeups: watch::Receiver<u64>) -> Changed {
     Box::pin(async move {
         if wakeups.changed().await.is_err() {
-            // Whoever wakes us is gone; the slow poll goes on.
+            // The sender is gone; the slow poll goes on.
             std::future::pending::<()>().await;
         }
         wakeups

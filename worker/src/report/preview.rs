@@ -21,7 +21,7 @@ use crate::{
     environment::Environment,
     error::BatchError,
     sink::{Sink, Subject},
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// Somebody waits: a query that takes longer must be looked at otherwise.
@@ -108,12 +108,12 @@ async fn pass_through(
     let mut bytes = 0;
     for fate in subject.take_through_steps(rows.into_iter().flatten().collect()).await? {
         match fate {
-            Fate::Passed(doc) => {
+            ProcessedRow::Passed(doc) => {
                 bytes += doc.len();
                 if bytes <= WIDEST_RESULT { arriving.push(doc) } else { preview.omitted += 1 }
             }
-            Fate::Rejected { reason, .. } => preview.refused.push(reason),
-            Fate::Dropped => {}
+            ProcessedRow::Rejected { reason, .. } => preview.refused.push(reason),
+            ProcessedRow::Dropped => {}
         }
     }
     Ok(arriving)

@@ -122,7 +122,7 @@ impl Repairing<'_> {
         if repaired.removed == 0 {
             return Ok(());
         }
-        let cause = Cause { actor: &job.worker, correlation_id: &job.job.correlation_id };
+        let cause = Cause { actor: &job.worker, correlation_id: &job.correlation_id };
         let target = self.subject.draft().final_target().0;
         Ok(lifecycle::forget_others(tx, self.subject.pipeline.id, target, cause).await?)
     }

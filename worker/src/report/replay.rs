@@ -29,7 +29,7 @@ use crate::{
     error::BatchError,
     sink::{Fate, Row, Sink, Subject, refuse_unfinished},
     source::too_long,
-    step::Fate as StepFate,
+    step::ProcessedRow,
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
@@ -114,12 +114,12 @@ impl Replaying<'_> {
         for (row, fate) in short.into_iter().zip(self.subject.take_through_steps(docs).await?) {
             read.extend(row.read.map(|whole| (row.letter, whole)));
             match fate {
-                StepFate::Passed(doc) => {
+                ProcessedRow::Passed(doc) => {
                     ids.push(row.letter);
                     rows.push(Row { key: row.key, doc });
                 }
-                StepFate::Rejected { reason, .. } => drop(fates.insert(row.letter, Err(reason))),
-                StepFate::Dropped => {}
+                ProcessedRow::Rejected { reason, .. } => drop(fates.insert(row.letter, Err(reason))),
+                ProcessedRow::Dropped => {}
             }
         }
         fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));

@@ -49,7 +49,7 @@ pub async fn look(
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
     let sink = env.sinks.open(&opening)?;
     let steps = env.steps.sequence(&inputs.tasks, &target.entry.key)?;
-    let context = env.step_context(id, report.id.0, &job.job.correlation_id);
+    let context = env.step_context(id, report.id.0, &job.correlation_id);
     let (key, form) = (target.entry.key, sink.row_form());
     Ok((Subject { pipeline, reader, key, form, steps, context }, sink))
 }

@@ -1,12 +1,12 @@
 //! One line at the end of every run, with advice where there is any.
 
 use sqlx::PgConnection;
-use vitrina_shared::{lifecycle::execution::HeldJob, store::runs::Sum};
+use vitrina_shared::{lifecycle::execution::HeldBatch, store::runs::Sum};
 
 use super::progress;
 use crate::plan::Plan;
 
-/// A batch that takes longer keeps whoever wants to pause the run waiting.
+/// A batch that takes longer delays a pause.
 const LONG_BATCH_SECONDS: f64 = 1.0;
 /// So short a batch consists of what surrounds its page.
 const SHORT_BATCH_SECONDS: f64 = 0.02;
@@ -26,7 +26,7 @@ const WHOLE_QUERY: &str = "the batch took over a second, and most of that before
 const SEE_ERROR: &str = "some attempts failed: see etl_runs.error for the last one";
 
 /// Logs what a run did. The planner is asked only about runs whose batches took long.
-pub(super) async fn summarize(connection: &mut PgConnection, job: &HeldJob, plan: &Plan, sum: Sum) {
+pub(super) async fn summarize(connection: &mut PgConnection, job: &HeldBatch, plan: &Plan, sum: Sum) {
     let fixed_share = if seconds_per_batch(sum) > LONG_BATCH_SECONDS {
         progress::fixed_share(connection, plan, job).await
     } else {

@@ -1,20 +1,45 @@
-//! What a run that is under way announces: rows so far, rows in total by the source's estimate, and pace.
+//! What a run that is under way shows: its metrics, and how far it is (rows so far, rows in total by the source's estimate, and
+//! pace).
+
+use std::time::Duration;
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::Position,
-    lifecycle::execution::HeldJob,
+    domain::{ErrorClass, Position},
+    lifecycle::execution::HeldBatch,
+    metrics::{self, BATCH_DURATION, BATCH_PHASE, RETRIES},
     progress::{self, Progress, pace},
     store::runs::{self, BatchOutcome},
 };
 
 use crate::{error::BatchError, plan::Plan, source::PageQuery};
 
+/// Shows a pipeline's counters from 0 on: what Prometheus has not seen before does not count as an increase.
+pub(super) fn show_series(pipeline: &str) {
+    metrics::add_pipeline(pipeline);
+    for class in [ErrorClass::Transient, ErrorClass::RateLimited] {
+        ::metrics::counter!(RETRIES, "pipeline" => pipeline.to_owned(), "class" => class.as_str()).increment(0);
+    }
+}
+
+/// Notes how long a part of the work took: `open`, `page` or `close`.
+pub(super) fn observe_phase(pipeline: &str, phase: &'static str, took: Duration) {
+    let pipeline = metrics::histogram_label(pipeline);
+    ::metrics::histogram!(BATCH_PHASE, "pipeline" => pipeline, "phase" => phase).record(took.as_secs_f64());
+}
+
+/// Notes how long a batch took. Its rows are counted by the batch itself, on its run: a count kept here would die with the worker.
+pub(super) fn observe_batch(pipeline: &str, took: Duration) {
+    let label = metrics::histogram_label(pipeline);
+    ::metrics::histogram!(BATCH_DURATION, "pipeline" => label).record(took.as_secs_f64());
+    observe_phase(pipeline, "page", took);
+}
+
 /// Announces the run's progress. The run goes on if that fails; after an error the caller gives the connection back.
 pub(super) async fn announce(
     connection: &mut PgConnection,
     plan: &Plan,
-    job: &HeldJob,
+    job: &HeldBatch,
     outcome: &BatchOutcome,
 ) -> Result<(), BatchError> {
     let rows_total = match outcome.run_rows_total {
@@ -25,9 +50,9 @@ pub(super) async fn announce(
     };
     let (rows_per_second, eta_seconds) = pace(outcome.run_rows_read, rows_total, Some(outcome.run_seconds));
     let progress = Progress {
-        pipeline_id: job.batch.pipeline_id.0,
+        pipeline_id: job.pipeline_id.0,
         pipeline: plan.pipeline.clone(),
-        run_id: job.batch.run_id.0,
+        run_id: job.run_id.0,
         rows_read: outcome.run_rows_read,
         rows_written: outcome.run_rows_written,
         rows_total,
@@ -44,10 +69,10 @@ pub(super) async fn announce(
 async fn estimate_total(
     connection: &mut PgConnection,
     plan: &Plan,
-    job: &HeldJob,
+    job: &HeldBatch,
     outcome: &BatchOutcome,
 ) -> Result<Option<i64>, BatchError> {
-    let run = job.batch.run_id;
+    let run = job.run_id;
     let page = page(connection, job, outcome.last.clone()).await?;
     let left = plan.reading.estimate(connection, run, &page).await?;
     let Some(total) = left.map(|left| outcome.run_rows_read + left) else { return Ok(None) };
@@ -56,12 +81,12 @@ async fn estimate_total(
 }
 
 /// The share of a page's cost that comes before its first row, where the source can tell.
-pub(super) async fn fixed_share(connection: &mut PgConnection, plan: &Plan, job: &HeldJob) -> Option<f64> {
-    let page = page(connection, job, job.batch.after.clone()).await.ok()?;
-    let share = plan.reading.fixed_share(connection, job.batch.run_id, &page).await;
+pub(super) async fn fixed_share(connection: &mut PgConnection, plan: &Plan, job: &HeldBatch) -> Option<f64> {
+    let page = page(connection, job, job.after.clone()).await.ok()?;
+    let share = plan.reading.fixed_share(connection, job.run_id, &page).await;
     share.inspect_err(|error| tracing::debug!(error = %error, "no estimate")).ok()?
 }
 
-async fn page(connection: &mut PgConnection, job: &HeldJob, after: Option<Position>) -> sqlx::Result<PageQuery> {
-    Ok(PageQuery { after, upper: runs::upper(connection, job.batch.run_id).await? })
+async fn page(connection: &mut PgConnection, job: &HeldBatch, after: Option<Position>) -> sqlx::Result<PageQuery> {
+    Ok(PageQuery { after, upper: runs::upper(connection, job.run_id).await? })
 }

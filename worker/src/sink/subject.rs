@@ -12,7 +12,7 @@ use crate::{
     error::BatchError,
     session::LONGEST_STATEMENT,
     source::{RowForm, home},
-    step::{Fate, Sequence, StepContext},
+    step::{ProcessedRow, Sequence, StepContext},
 };
 
 /// A pipeline with its reader and the key of its target.
@@ -71,7 +71,7 @@ impl Subject {
     }
 
     /// What becomes of rows, each a JSON object as the query returns it.
-    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<Fate>, BatchError> {
+    pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<ProcessedRow>, BatchError> {
         let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
         Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
     }

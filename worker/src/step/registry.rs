@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
     ErrorClass, Task,
-    transform::{Configured, Registry, TransformKind},
+    transform::{Configured, Registry, RowTransform, TransformKind},
 };
 
-use super::{Sequence, Step, StepError, row::RowStep, sequence::PlannedStep};
+use super::{Block, Processed, Sequence, Step, StepContext, StepError, sequence::PlannedStep};
 
 /// Makes a step of checked options.
 pub type Construct = Arc<dyn Fn(&Map<String, Value>) -> Result<Box<dyn Step>, String> + Send + Sync>;
@@ -58,5 +59,23 @@ impl StepRegistry {
         let found = self.executed.iter().find(|(name, _)| *name == task.body);
         let (_, construct) = found.ok_or_else(|| refused("this worker has no code for it".to_owned()))?;
         construct(&task.options).map_err(refused)
+    }
+}
+
+/// A pure function, applied to one row after the other.
+#[derive(Debug)]
+struct RowStep(Box<dyn RowTransform>);
+
+#[async_trait]
+impl Step for RowStep {
+    async fn execute(&self, _: &StepContext, block: Block) -> Result<Processed, StepError> {
+        let mut processed = Processed { rows: Vec::with_capacity(block.len()), rejected: Vec::new() };
+        for mut row in block {
+            match self.0.apply(&mut row.document) {
+                Ok(()) => processed.rows.push(row),
+                Err(reason) => processed.rejected.push(row.reject(reason)),
+            }
+        }
+        Ok(processed)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 use vitrina_shared::domain::{ErrorClass, transform::Document};
 
-use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, error::said_by};
+use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, said_by};
 
 /// The steps of a plan; none where rows go as the query returns them.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(super) struct PlannedStep {
 
 /// What became of a row after all steps.
 #[derive(Debug, PartialEq)]
-pub enum Fate {
+pub enum ProcessedRow {
     /// It goes on, as this JSON object.
     Passed(String),
     /// A step refused it.
@@ -61,9 +61,9 @@ impl Sequence {
     }
 
     /// Takes rows, each a JSON object, through all steps. What became of each is returned in their order.
-    pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<Vec<Fate>, StepError> {
+    pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<Vec<ProcessedRow>, StepError> {
         if self.0.is_empty() {
-            return Ok(docs.into_iter().map(Fate::Passed).collect());
+            return Ok(docs.into_iter().map(ProcessedRow::Passed).collect());
         }
         let Processed { rows: mut block, mut rejected } = parse(&docs);
         for step in self.0.iter() {
@@ -74,7 +74,7 @@ impl Sequence {
             rejected.extend(processed.rejected);
             block = processed.rows;
         }
-        Ok(fates(docs, block, rejected))
+        Ok(collect_rows(docs, block, rejected))
     }
 }
 
@@ -83,23 +83,23 @@ fn parse(docs: &[String]) -> Processed {
     for (place, doc) in docs.iter().enumerate() {
         match Document::parse(doc) {
             Ok(document) => parsed.rows.push(BlockRow { place, document }),
-            Err(error) => parsed.rejected.push(Rejection { row: place, reason: error.to_string() }),
+            Err(error) => parsed.rejected.push(Rejection { place, reason: error.to_string() }),
         }
     }
     parsed
 }
 
-fn fates(mut docs: Vec<String>, block: Block, rejected: Vec<Rejection>) -> Vec<Fate> {
-    let mut fates: Vec<Fate> = docs.iter().map(|_| Fate::Dropped).collect();
-    let mut reject = |place: usize, reason| Fate::Rejected { doc: std::mem::take(&mut docs[place]), reason };
+fn collect_rows(mut docs: Vec<String>, block: Block, rejected: Vec<Rejection>) -> Vec<ProcessedRow> {
+    let mut rows: Vec<ProcessedRow> = docs.iter().map(|_| ProcessedRow::Dropped).collect();
+    let mut reject = |place: usize, reason| ProcessedRow::Rejected { doc: std::mem::take(&mut docs[place]), reason };
     for BlockRow { place, document } in block {
         let text = document.to_text();
-        fates[place] = text.map_or_else(|error| reject(place, error.to_string()), Fate::Passed);
+        rows[place] = text.map_or_else(|error| reject(place, error.to_string()), ProcessedRow::Passed);
     }
-    for Rejection { row, reason } in rejected {
-        fates[row] = reject(row, reason);
+    for Rejection { place, reason } in rejected {
+        rows[place] = reject(place, reason);
     }
-    fates
+    rows
 }
 
 impl PlannedStep {
@@ -129,7 +129,7 @@ impl PlannedStep {
             return Some("returns rows in another order than it got them".to_owned());
         }
         let mut returned: Vec<usize> = rows.iter().map(|row| row.place).collect();
-        returned.extend(rejected.iter().map(|rejection| rejection.row));
+        returned.extend(rejected.iter().map(|rejection| rejection.place));
         returned.sort_unstable();
         let only_dropped = || {
             let are_given = returned.iter().all(|place| given.binary_search(place).is_ok());

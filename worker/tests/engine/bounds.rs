@@ -194,7 +194,7 @@ async fn a_statement_that_somebody_else_cancels_is_repeated_and_says_so() {
     let done = world.succeeded(run).await;
     assert_eq!(done.attempts, 1);
     let error = done.error.expect("the failed attempt is noted");
-    assert!(error.starts_with("somebody cancelled the statement on the server"), "{error}");
+    assert!(error.starts_with("the statement was cancelled on the server"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,8 @@ use std::time::Duration;
 use rand::RngExt;
 use vitrina_shared::{
     domain::{Mode, RunStatus},
-    lifecycle::execution::{self, HeldJob, Step},
+    jobs::Held,
+    lifecycle::execution::{self, Conclusion},
     store::pipelines,
 };
 
@@ -201,7 +202,7 @@ async fn a_rescue_and_the_worker_that_it_takes_for_dead_do_not_wait_for_each_oth
     die(&world, "'items'").await;
     let job: (String, Vec<u8>) =
         sqlx::query_as("select id, job from apalis.jobs").fetch_one(world.db.admin()).await.unwrap();
-    let job = HeldJob { id: job.0, batch: serde_json::from_slice(&job.1).unwrap(), worker: "gone".to_owned() };
+    let job = Held { id: job.0, worker: "gone".to_owned(), queued: serde_json::from_slice(&job.1).unwrap() };
     let mut tx = world.db.pool().begin().await.unwrap();
     // Less than the server takes to find that two wait for each other: it would end either of them.
     sqlx::raw_sql("set local lock_timeout = '300ms'").execute(&mut *tx).await.unwrap();
@@ -211,7 +212,7 @@ async fn a_rescue_and_the_worker_that_it_takes_for_dead_do_not_wait_for_each_oth
                  where wait_event_type = 'Lock' and datname = current_database()";
     eventually("a rescue that waits", || async { (world.number(waits).await > 0).then_some(()) }).await;
     // The worker is alive after all, and cannot go on with the job now.
-    assert_eq!(execution::give_back(&mut tx, &job, Duration::ZERO).await.unwrap(), Step::GoesOn);
+    assert_eq!(execution::give_back(&mut tx, &job, Duration::ZERO).await.unwrap(), Conclusion::GoesOn);
     tx.commit().await.unwrap();
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.attempts), (10, 0));

@@ -5,7 +5,7 @@
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use vitrina_shared::{
-    domain::{PipelineDraft, Task, TaskKind, transform::Registry},
+    domain::{FullStrategy, PipelineDraft, Task, TaskKind, transform::Registry},
     guard::{Describing, SourceSchemas},
     validation,
 };
@@ -216,6 +216,11 @@ pub async fn create_values(world: &World, sample: &Sample) -> String {
         world.sql(&format!("insert into content.c_{slug} values ({id}, {literal}, {array}, {literal}, 'note')")).await;
     }
     slug
+}
+
+pub fn with_strategy(mut draft: PipelineDraft, strategy: FullStrategy) -> PipelineDraft {
+    draft.options.full_strategy = Some(strategy);
+    draft
 }
 
 /// The same with a transform, which hides `note`.

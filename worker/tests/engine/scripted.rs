@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
@@ -130,31 +130,29 @@ struct Scripted {
     seen: Seen,
 }
 
+#[async_trait]
 impl Step for Scripted {
-    fn execute<'a>(&'a self, context: &'a StepContext, block: Block) -> BoxFuture<'a, Result<Processed, StepError>> {
-        async move {
-            let times = self.seen.note(context, block.len()).await;
-            self.fail(times)?;
-            let mut processed = Processed::default();
-            for mut row in block {
-                let name = row.document.text("name").unwrap().unwrap();
-                row.document.set_text("name", &name.to_uppercase()).unwrap();
-                match (&self.script.does, name.starts_with("bad")) {
-                    (Does::Reject, true) => processed.rejected.push(row.reject("it is refused")),
-                    (Does::LeaveOut, true) => {}
-                    (Does::ChangeKeys, true) => {
-                        row.document.set_text("id", "0").unwrap();
-                        processed.rows.push(row);
-                    }
-                    _ => processed.rows.push(row),
+    async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError> {
+        let times = self.seen.note(context, block.len()).await;
+        self.fail(times)?;
+        let mut processed = Processed::default();
+        for mut row in block {
+            let name = row.document.text("name").unwrap().unwrap();
+            row.document.set_text("name", &name.to_uppercase()).unwrap();
+            match (&self.script.does, name.starts_with("bad")) {
+                (Does::Reject, true) => processed.rejected.push(row.reject("it is refused")),
+                (Does::LeaveOut, true) => {}
+                (Does::ChangeKeys, true) => {
+                    row.document.set_text("id", "0").unwrap();
+                    processed.rows.push(row);
                 }
+                _ => processed.rows.push(row),
             }
-            if matches!(self.script.does, Does::Reverse) {
-                processed.rows.reverse();
-            }
-            Ok(processed)
         }
-        .boxed()
+        if matches!(self.script.does, Does::Reverse) {
+            processed.rows.reverse();
+        }
+        Ok(processed)
     }
 }
 

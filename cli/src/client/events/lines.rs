@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream::BoxStream};
 
-use super::Bytes;
 use crate::client::ClientError;
+
+/// The bytes of an answer.
+type Body = BoxStream<'static, Result<Vec<u8>, ClientError>>;
 
 /// No known server sends longer messages.
 const MOST: usize = 1 << 20;
@@ -19,15 +21,15 @@ pub(super) struct Message {
 }
 
 /// Cuts bytes into messages.
-pub(super) struct Lines<S> {
-    bytes: S,
+pub(super) struct Lines {
+    bytes: Body,
     rest: Vec<u8>,
     message: Message,
     heard_at: Instant,
 }
 
-impl<S: Bytes> Lines<S> {
-    pub(super) fn new(bytes: S) -> Self {
+impl Lines {
+    pub(super) fn new(bytes: Body) -> Self {
         Self { bytes, rest: Vec::new(), message: Message::default(), heard_at: Instant::now() }
     }
 
@@ -83,7 +85,7 @@ mod tests {
 
     async fn messages(parts: &[&str]) -> Vec<Message> {
         let parts: Vec<_> = parts.iter().map(|part| Ok(part.as_bytes().to_vec())).collect();
-        let mut lines = Lines::new(stream::iter(parts));
+        let mut lines = Lines::new(stream::iter(parts).boxed());
         let mut found = Vec::new();
         while let Some(message) = lines.next().await {
             found.push(message.expect("bytes"));

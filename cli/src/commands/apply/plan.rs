@@ -8,7 +8,7 @@ use vitrina_shared::domain::ProblemKind;
 use super::changes::{self, Change};
 use crate::{
     client::{Client, ClientError, FieldError, List, Target},
-    pipeline_file::{Entry, PipelineEntry, PipelineFile, Problem, found},
+    pipeline_file::{Entry, FileProblem, PipelineEntry, PipelineFile, found},
 };
 
 /// The changes, in this order.
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     /// Pipelines to create, change or keep.
     pub(crate) pipelines: Vec<PipelinePlan>,
     /// The problems.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<FileProblem>,
 }
 
 /// A target to allow.
@@ -38,12 +38,12 @@ pub(crate) struct PipelinePlan {
     pub(crate) name: String,
     /// What `POST /pipelines` takes.
     pub(crate) body: Value,
-    pub(crate) step: Step,
+    pub(crate) action: Action,
 }
 
 /// The change of a pipeline.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum Action {
     Create,
     Change { version: i64, changes: Vec<Change> },
     Keep,
@@ -51,12 +51,13 @@ pub(crate) enum Step {
 
 impl Plan {
     /// Compares the file with what the API has, and has the API check what is new.
-    pub(crate) async fn make(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
+    pub(crate) async fn compute(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
         let mut plan = Self::default();
         let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
         if names_targets {
-            let known: List<Target> = serde_json::from_value(client.targets().await?).unwrap_or(List { items: vec![] });
-            let mut known = known.items.into_iter().map(|target| (target.target, target.key)).collect();
+            let known: Option<List<Target>> = serde_json::from_value(client.targets().await?).ok();
+            let known = known.into_iter().flat_map(|list| list.items);
+            let mut known = known.map(|target| (target.target, target.key)).collect();
             plan.add_targets(client, file, &mut known).await?;
         }
         for entry in &file.pipelines {
@@ -102,44 +103,32 @@ impl Plan {
         key: &[String],
         body: Value,
         known: &mut BTreeMap<String, Vec<String>>,
-        problem: impl Fn(&str, String) -> Problem,
+        problem: impl Fn(&str, String) -> FileProblem,
     ) -> Result<(), ClientError> {
-        if let Some(allowed) = known.get(name) {
-            if allowed != key {
-                let message =
-                    format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
-                self.problems.push(problem("key", message));
-            } else if body.get("create").is_some() {
-                self.add_lost_target(client, name, body).await?;
-            }
+        let is_allowed = known.contains_key(name);
+        let allowed = known.entry(name.to_owned()).or_insert_with(|| key.to_vec());
+        if allowed != key {
+            let message = format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
+            self.problems.push(problem("key", message));
             return Ok(());
         }
-        known.insert(name.to_owned(), key.to_vec());
+        if is_allowed && body.get("create").is_none() {
+            return Ok(());
+        }
         match client.allow_target(&body, true).await {
             Ok(answer) => {
                 let ddl = answer["ddl"].as_str().map(str::to_owned);
                 self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
             }
+            // The target is allowed already, and its table is created again if it was dropped. If the table exists, or the API
+            // creates none, there is nothing to do here; problems are reported with the pipeline.
+            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) if is_allowed => {}
             Err(ClientError::Refused(refusal)) if refusal.status == 422 => {
                 self.problems.extend(found(refusal.errors, |field, message| problem(field, message)));
             }
             Err(error) => return Err(error),
         }
         Ok(())
-    }
-
-    /// The table of a target that is allowed already may have been dropped. Then it is created again. If it exists, or the
-    /// API creates none, there is nothing to do here; problems are reported with the pipeline.
-    async fn add_lost_target(&mut self, client: &Client, name: &str, body: Value) -> Result<(), ClientError> {
-        match client.allow_target(&body, true).await {
-            Ok(answer) => {
-                let ddl = answer["ddl"].as_str().map(str::to_owned);
-                self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
-                Ok(())
-            }
-            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     async fn add_pipeline(
@@ -150,14 +139,14 @@ impl Plan {
     ) -> Result<(), ClientError> {
         let (name, mut body) = (entry.wanted.name.clone(), entry.wanted.body());
         let stored = client.find_pipeline(&name).await?;
-        let step = match &stored {
-            None => Step::Create,
+        let action = match &stored {
+            None => Action::Create,
             Some(stored) => match changes::between(stored, &body) {
-                changes if changes.is_empty() => Step::Keep,
+                changes if changes.is_empty() => Action::Keep,
                 changes => {
                     let forbidden = changes::forbidden(stored, &changes);
                     self.problems.extend(forbidden.map(|(field, message)| entry.problem(&field, message)));
-                    Step::Change { version: stored["version"].as_i64().unwrap_or_default(), changes }
+                    Action::Change { version: stored["version"].as_i64().unwrap_or_default(), changes }
                 }
             },
         };
@@ -174,7 +163,7 @@ impl Plan {
         };
         let errors = errors.into_iter().filter(|error| !awaited(error)).collect();
         self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
-        self.pipelines.push(PipelinePlan { name, body, step });
+        self.pipelines.push(PipelinePlan { name, body, action });
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     changes::Change,
-    plan::{PipelinePlan, Plan, Step},
+    plan::{Action, PipelinePlan, Plan},
 };
 use crate::{
     commands::objects,
@@ -32,21 +32,21 @@ pub(super) fn plan(plan: &Plan) -> String {
 
 fn pipeline(pipeline: &PipelinePlan) -> Vec<String> {
     let name = paint(BOLD, printable(&pipeline.name));
-    match &pipeline.step {
-        Step::Create => {
+    match &pipeline.action {
+        Action::Create => {
             let fields = pipeline.body.as_object().into_iter().flatten();
             let said = fields.filter(|(field, value)| *field != "name" && says_something(value));
             let added = said.map(|(field, to)| Change { field: field.clone(), from: Value::Null, to: to.clone() });
             let head = format!("{} {name}", paint(GOOD, "+"));
             [head].into_iter().chain(added.flat_map(|change| difference(&change))).collect()
         }
-        Step::Change { changes, .. } => {
+        Action::Change { changes, .. } => {
             let head = format!("{} {name}", paint(WARN, "~"));
             let forgets = changes.iter().any(|change| FORGETTING.contains(&change.field.as_str()));
             let warning = (pipeline.body["mode"] == "incremental" && forgets).then(|| paint(WARN, FORGETS));
             [head].into_iter().chain(changes.iter().flat_map(difference)).chain(warning).collect()
         }
-        Step::Keep => vec![format!("{} {name} {}", paint(DIM, "="), paint(DIM, "unchanged"))],
+        Action::Keep => vec![format!("{} {name} {}", paint(DIM, "="), paint(DIM, "unchanged"))],
     }
 }
 
@@ -91,10 +91,10 @@ fn line_by_line(from: &str, to: &str) -> Vec<String> {
 
 /// The last line.
 pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
-    let count = |wanted: fn(&Step) -> bool| plan.pipelines.iter().filter(|one| wanted(&one.step)).count();
-    let created = count(|step| matches!(step, Step::Create));
-    let changed = count(|step| matches!(step, Step::Change { .. }));
-    let kept = count(|step| matches!(step, Step::Keep));
+    let count = |wanted: fn(&Action) -> bool| plan.pipelines.iter().filter(|one| wanted(&one.action)).count();
+    let created = count(|action| matches!(action, Action::Create));
+    let changed = count(|action| matches!(action, Action::Change { .. }));
+    let kept = count(|action| matches!(action, Action::Keep));
     let targets = match plan.targets.len() {
         0 => String::new(),
         1 => "1 target, ".to_owned(),
@@ -113,10 +113,10 @@ pub(super) fn json(plan: &Plan, dry_run: bool) -> Value {
     let targets =
         plan.targets.iter().map(|target| json!({ "target": target.name, "action": "create", "ddl": target.ddl }));
     let pipelines = plan.pipelines.iter().map(|pipeline| {
-        let (action, changes) = match &pipeline.step {
-            Step::Create => ("create", &[][..]),
-            Step::Change { changes, .. } => ("change", &changes[..]),
-            Step::Keep => ("keep", &[][..]),
+        let (action, changes) = match &pipeline.action {
+            Action::Create => ("create", &[][..]),
+            Action::Change { changes, .. } => ("change", &changes[..]),
+            Action::Keep => ("keep", &[][..]),
         };
         let changes =
             changes.iter().map(|change| json!({ "field": change.field, "from": change.from, "to": change.to }));

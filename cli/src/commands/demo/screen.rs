@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::{DATA_DIR, Options, outcome::Outcome};
-use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, Table, duration, paint, thousands};
+use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, duration, paint, thousands};
 
 const TICK: Duration = Duration::from_millis(120);
 
@@ -17,7 +17,7 @@ pub(super) struct Screen {
 }
 
 /// Something on its way.
-pub(super) struct Step<'a> {
+pub(super) struct Activity<'a> {
     screen: &'a Screen,
     name: &'static str,
     bar: ProgressBar,
@@ -31,12 +31,12 @@ impl Screen {
     }
 
     /// Says what happens now: on a terminal until it is done, elsewhere on a line of its own.
-    pub(super) fn begin(&self, name: &'static str, text: &str) -> Step<'_> {
+    pub(super) fn begin(&self, name: &'static str, text: &str) -> Activity<'_> {
         let bar = if !self.json && output::is_interactive() { spinner(name, text) } else { ProgressBar::hidden() };
         if bar.is_hidden() {
             self.line(format!("{name}: {text}"));
         }
-        Step { screen: self, name, bar, began: Instant::now() }
+        Activity { screen: self, name, bar, began: Instant::now() }
     }
 
     /// Says what was done at once.
@@ -77,20 +77,18 @@ impl Screen {
 }
 
 fn table(outcomes: &[Outcome]) -> String {
-    let mut table = Table::new(&["mart", ">rows read", ">written", ">time", ">rows/s", "reconciled"]);
-    for one in outcomes {
-        let good = one.is_good();
-        let verdict = format!("{} {}", if good { "✓" } else { "✗" }, one.verdict());
-        table.row([
+    let rows = outcomes.iter().map(|one| {
+        let (mark, style) = if one.is_good() { ("✓", GOOD) } else { ("✗", BAD) };
+        [
             (&one.name).into(),
             thousands(one.rows_read).into(),
             thousands(one.rows_written).into(),
             duration(one.duration_ms).into(),
             one.rows_per_second.map(thousands).unwrap_or_default().into(),
-            Cell::styled(verdict, if good { GOOD } else { BAD }),
-        ]);
-    }
-    table.render()
+            Cell::styled(format!("{mark} {}", one.verdict()), style),
+        ]
+    });
+    output::table(["mart", ">rows read", ">written", ">time", ">rows/s", "reconciled"], rows)
 }
 
 /// Three things to try, with the program called as it was called now.
@@ -123,7 +121,7 @@ fn spinner(name: &str, text: &str) -> ProgressBar {
     bar
 }
 
-impl Step<'_> {
+impl Activity<'_> {
     /// Tells how far a table is.
     pub(super) fn progress(&self, table: &str, done: u64, total: u64) {
         let shown = |rows: u64| thousands(i64::try_from(rows).unwrap_or(i64::MAX));

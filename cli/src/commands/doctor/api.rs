@@ -1,20 +1,20 @@
 //! The API, as a client sees it, and the workers that it knows.
 
-use super::check::{Check, Report};
+use super::check::{Check, Findings};
 use crate::client::{Client, ClientError, Connection};
 
 const NAME: &str = "api";
 
-pub(super) async fn examine(server: &Connection, report: &mut Report) {
+pub(super) async fn examine(server: &Connection, findings: &mut Findings) {
     let (client, address) = match (server.client(), server.address()) {
         (Ok(client), Ok(address)) => (client, address.to_string()),
-        (Err(error), _) | (_, Err(error)) => return report.add(Check::wrong(NAME, error.to_string(), "correct it")),
+        (Err(error), _) | (_, Err(error)) => return findings.add(Check::wrong(NAME, error.to_string(), "correct it")),
     };
     match client.ready().await {
-        Ok(_) => report.add(Check::good(NAME, format!("ready at {address}"))),
-        Err(error) => return report.add(unwell(&address, &error)),
+        Ok(_) => findings.add(Check::good(NAME, format!("ready at {address}"))),
+        Err(error) => return findings.add(unwell(&address, &error)),
     }
-    workers(&client, report).await;
+    workers(&client, findings).await;
 }
 
 fn unwell(address: &str, error: &ClientError) -> Check {
@@ -30,9 +30,9 @@ fn unwell(address: &str, error: &ClientError) -> Check {
     Check::wrong(NAME, error.to_string(), fix)
 }
 
-async fn workers(client: &Client, report: &mut Report) {
+async fn workers(client: &Client, findings: &mut Findings) {
     let name = "workers";
-    report.add(match client.workers().await {
+    findings.add(match client.workers().await {
         Ok(answer) => match answer["items"].as_array().map_or(0, Vec::len) {
             0 => Check::wrong(name, "none reported within the last minute", "start one: `vitrina worker`"),
             1 => Check::good(name, "1 is alive"),

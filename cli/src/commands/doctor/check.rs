@@ -50,9 +50,9 @@ impl Check {
 
 /// All checks.
 #[derive(Debug, Default)]
-pub(super) struct Report(Vec<Check>);
+pub(super) struct Findings(Vec<Check>);
 
-impl Report {
+impl Findings {
     pub(super) fn add(&mut self, check: Check) {
         self.0.push(check);
     }

@@ -11,7 +11,7 @@ use vitrina_shared::{
     store::server,
 };
 
-use super::check::{Check, Report};
+use super::check::{Check, Findings};
 
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
@@ -20,21 +20,21 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
-pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, report: &mut Report) {
+pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, findings: &mut Findings) {
     let options = database::session(url.connect_options(), "vitrina-doctor");
     let connected = timeout(ANSWERS_WITHIN, options.connect()).await;
     let mut connection = match connected {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => {
-            return report.add(Check::wrong("database", format!("{url} refuses: {error}"), advice(&error)));
+            return findings.add(Check::wrong("database", format!("{url} refuses: {error}"), advice(&error)));
         }
         Err(_) => {
             let detail = format!("{url} did not answer within {} s", ANSWERS_WITHIN.as_secs());
-            return report.add(Check::wrong("database", detail, "check host, port and firewall in DATABASE_URL"));
+            return findings.add(Check::wrong("database", detail, "check host, port and firewall in DATABASE_URL"));
         }
     };
-    if let Err(error) = look(&mut connection, url, source, report).await {
-        report.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
+    if let Err(error) = check_server(&mut connection, url, source, findings).await {
+        findings.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
     }
     // The connection was only for the checks.
     let _ = connection.close().await;
@@ -44,34 +44,34 @@ fn advice(error: &sqlx::Error) -> &'static str {
     database::advice(error).unwrap_or("start the server, or correct DATABASE_URL")
 }
 
-async fn look(
+async fn check_server(
     connection: &mut PgConnection,
     url: &DatabaseUrl,
     source: &SourceConfig,
-    report: &mut Report,
+    findings: &mut Findings,
 ) -> sqlx::Result<()> {
     let found = server::server(connection).await?;
-    report.add(Check::good("database", format!("PostgreSQL {} answers at {url}", found.version)));
+    findings.add(Check::good("database", format!("PostgreSQL {} answers at {url}", found.version)));
     if found.version_number / 10_000 < OLDEST {
         let detail = format!("PostgreSQL {} is too old", found.version);
-        report.add(Check::wrong("version", detail, format!("upgrade the server to {OLDEST} or newer")));
+        findings.add(Check::wrong("version", detail, format!("upgrade the server to {OLDEST} or newer")));
     }
     if found.is_standby {
-        report.add(Check::wrong("server", "it is a standby and takes no writes", "give the primary in DATABASE_URL"));
+        findings.add(Check::wrong("server", "it is a standby and takes no writes", "give the primary in DATABASE_URL"));
     } else if !database::takes_writes(connection).await? {
         let fix = "turn it off for the server, the database and the account";
-        report.add(Check::wrong("server", "it takes no writes: default_transaction_read_only is on", fix));
+        findings.add(Check::wrong("server", "it takes no writes: default_transaction_read_only is on", fix));
     }
-    owners(connection, report).await?;
-    if migrations(connection, report).await? {
-        rights(connection, &found, report).await?;
-        account(connection, report).await?;
-        functions(connection, report).await?;
-        queue(connection, report).await?;
-        sources(connection, source, report).await?;
+    owners(connection, findings).await?;
+    if migrations(connection, findings).await? {
+        rights(connection, &found, findings).await?;
+        account(connection, findings).await?;
+        functions(connection, findings).await?;
+        queue(connection, findings).await?;
+        sources(connection, source, findings).await?;
     }
-    notifications(connection, url, report).await;
-    report.add(match (found.prepared, found.max_prepared) {
+    notifications(connection, url, findings).await;
+    findings.add(match (found.prepared, found.max_prepared) {
         (0, 0) => Check::good("prepared", "prepared transactions are off"),
         (0, most) => Check::good("prepared", format!("up to {most} prepared transactions, none is waiting")),
         (some, _) => Check::note(
@@ -84,10 +84,10 @@ async fn look(
 }
 
 /// Whether the tables are those that this program knows.
-async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<bool> {
+async fn migrations(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<bool> {
     let standing = migrate::standing(connection).await?;
     let is_current = standing.newer.is_none() && standing.missing == 0;
-    report.add(match (standing.newer, standing.missing) {
+    findings.add(match (standing.newer, standing.missing) {
         (Some(newest), _) => Check::wrong(
             "migrations",
             format!("the database is at {newest}, which this program does not know"),
@@ -102,17 +102,17 @@ async fn migrations(connection: &mut PgConnection, report: &mut Report) -> sqlx:
     Ok(is_current)
 }
 
-async fn rights(connection: &mut PgConnection, found: &server::Server, report: &mut Report) -> sqlx::Result<()> {
+async fn rights(connection: &mut PgConnection, found: &server::Server, findings: &mut Findings) -> sqlx::Result<()> {
     let account = &found.account;
     let mut unreachable = server::tables_out_of_reach(connection).await?;
     unreachable.extend(server::functions_out_of_reach(connection).await?);
-    report.add(if unreachable.is_empty() {
+    findings.add(if unreachable.is_empty() {
         Check::good("rights", format!("{account} may work with our tables, read the sources and write the marts"))
     } else {
         let detail = format!("{account} may not use {}", unreachable.join(", "));
         Check::wrong("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
     });
-    report.add(if server::sees_other_sessions(connection).await? {
+    findings.add(if server::sees_other_sessions(connection).await? {
         Check::good("horizon", "open transactions of others are visible (pg_read_all_stats)")
     } else {
         let detail = format!("{account} does not see open transactions of others; rows that commit late may be missed");
@@ -122,9 +122,9 @@ async fn rights(connection: &mut PgConnection, found: &server::Server, report: &
 }
 
 /// Whether the account may do more than it needs.
-async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+async fn account(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
     let (account, excess) = server::account(connection).await?;
-    report.add(match excess {
+    findings.add(match excess {
         Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
         None => Check::good("account", format!("{account} owns nothing of ours")),
     });
@@ -132,7 +132,7 @@ async fn account(connection: &mut PgConnection, report: &mut Report) -> sqlx::Re
 }
 
 /// Whether Vitrina's schemas, and what is in them, belong to those that may do anything in this database anyway.
-async fn owners(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+async fn owners(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
     let found = migrate::owners::examine(connection).await?;
     let all: Vec<_> = found.foreign.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     match (&found.keeper, &found.foreign[..]) {
@@ -144,28 +144,28 @@ async fn owners(connection: &mut PgConnection, report: &mut Report) -> sqlx::Res
             let detail = format!("{}{more}: who could put anything in the place of what is Vitrina's", all.join(", "));
             let fix =
                 "find out who did that, look at what is in the schema, and drop it, or give it back (alter … owner to)";
-            report.add(Check::wrong("owners", detail, fix));
+            findings.add(Check::wrong("owners", detail, fix));
         }
-        (Some(keeper), []) if found.is_keeper_ordinary => report.add(Check::note(
+        (Some(keeper), []) if found.is_keeper_ordinary => findings.add(Check::note(
             "owners",
             format!("what is Vitrina's belongs to {keeper}, neither a superuser nor the owner of the database"),
             format!("make sure that {keeper} is the account that migrates, and that nobody else uses it"),
         )),
-        (Some(keeper), []) => report.add(Check::good("owners", format!("what is Vitrina's belongs to {keeper}"))),
+        (Some(keeper), []) => findings.add(Check::good("owners", format!("what is Vitrina's belongs to {keeper}"))),
         (None, []) => {}
     }
     if let Some(owner) = found.marts {
         let detail = format!("the schema analytics belongs to {owner}, who can exchange every mart in it");
         let fix = "trust its owner like Vitrina itself, or give it to the owner of the database: alter schema analytics owner to …";
-        report.add(Check::note("owners", detail, fix));
+        findings.add(Check::note("owners", detail, fix));
     }
     Ok(())
 }
 
 /// Whether the functions are those that were applied, and only the services may call them.
-async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
+async fn functions(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
     let found = migrate::functions::examine(connection).await?;
-    report.add(if found.changed.is_empty() {
+    findings.add(if found.changed.is_empty() {
         Check::good("functions", format!("all {} are as they were applied", found.intact))
     } else {
         let detail = format!("somebody has changed or dropped {}", found.changed.join(", "));
@@ -174,19 +174,19 @@ async fn functions(connection: &mut PgConnection, report: &mut Report) -> sqlx::
     });
     if !found.foreign.is_empty() {
         let detail = format!("Vitrina's schemas hold what is not Vitrina's: {}", found.foreign.join(", "));
-        report.add(Check::wrong("functions", detail, "find out who made these, and drop them"));
+        findings.add(Check::wrong("functions", detail, "find out who made these, and drop them"));
     }
     let doors = server::open_doors(connection).await?;
     if !doors.is_empty() {
         let detail = format!("more than Vitrina's own can execute with the rights of its roles: {}", doors.join(", "));
-        report.add(Check::wrong("functions", detail, "drop these functions, or revoke execute on them from public"));
+        findings.add(Check::wrong("functions", detail, "drop these functions, or revoke execute on them from public"));
     }
     Ok(())
 }
 
 /// Whether the queue's table has its columns, and no untrusted account can drop one.
-async fn queue(connection: &mut PgConnection, report: &mut Report) -> sqlx::Result<()> {
-    report.add(match migrate::queue::examine(connection).await? {
+async fn queue(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
+    findings.add(match migrate::queue::examine(connection).await? {
         None => Check::good("queue", "the queue's table has all its columns"),
         Some(problem) => {
             let (detail, fix) = problem.split_once(": ").unwrap_or((&problem, MIGRATE));
@@ -196,10 +196,10 @@ async fn queue(connection: &mut PgConnection, report: &mut Report) -> sqlx::Resu
     Ok(())
 }
 
-async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &mut Report) -> sqlx::Result<()> {
+async fn sources(connection: &mut PgConnection, source: &SourceConfig, findings: &mut Findings) -> sqlx::Result<()> {
     for found in server::sources(connection, &source.schemas).await? {
         let name = format!("source {}", found.schema);
-        report.add(if !found.exists {
+        findings.add(if !found.exists {
             let fix = "correct VITRINA_SOURCE_SCHEMAS, or fill a demo with `vitrina cinema`";
             Check::note(&name, "there is no such schema", fix)
         } else if !found.unreadable.is_empty() {
@@ -216,10 +216,10 @@ async fn sources(connection: &mut PgConnection, source: &SourceConfig, report: &
 }
 
 /// Sends one notification and waits for it.
-async fn notifications(connection: &mut PgConnection, url: &DatabaseUrl, report: &mut Report) {
+async fn notifications(connection: &mut PgConnection, url: &DatabaseUrl, findings: &mut Findings) {
     let began = std::time::Instant::now();
     let came = timeout(ANSWERS_WITHIN, round_trip(connection, url)).await;
-    report.add(match came {
+    findings.add(match came {
         Ok(Ok(())) => Check::good("notify", format!("LISTEN and NOTIFY work ({} ms)", began.elapsed().as_millis())),
         Ok(Err(error)) => Check::wrong("notify", format!("LISTEN failed: {error}"), DIRECT),
         Err(_) => Check::wrong("notify", "a notification did not come back", DIRECT),

@@ -11,28 +11,28 @@ use vitrina_shared::{
 };
 use vitrina_worker::elasticsearch::{Client, Server, SinkError, indexes};
 
-use super::check::{Check, Report};
+use super::check::{Check, Findings};
 
 const NAME: &str = "elasticsearch";
 const RIGHTS: &str = "elasticsearch rights";
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-pub(super) async fn examine(config: &ElasticsearchConfig, database: Option<&DatabaseUrl>, report: &mut Report) {
+pub(super) async fn examine(config: &ElasticsearchConfig, database: Option<&DatabaseUrl>, findings: &mut Findings) {
     let Some(url) = &config.url else {
-        return report.add(Check::skipped(NAME, "ELASTICSEARCH_URL is not set"));
+        return findings.add(Check::skipped(NAME, "ELASTICSEARCH_URL is not set"));
     };
     let quickly = ElasticsearchConfig { timeout: ANSWERS_WITHIN, patience: Duration::ZERO, ..config.clone() };
     let mut all_answer = true;
     for node in url.each() {
         let answer = ask(&ElasticsearchConfig { url: Some(node.clone()), ..quickly.clone() }).await;
         all_answer &= answer.is_ok();
-        report.add(match answer {
+        findings.add(match answer {
             Ok(server) => Check::good(NAME, format!("version {} answers at {node}", server.version)),
             Err(error) => Check::wrong(NAME, format!("{node}: {error}"), advice(&error)),
         });
     }
     if let (true, Some(database), Ok(client)) = (all_answer, database, Client::new(&quickly)) {
-        rights(&client, database, report).await;
+        rights(&client, database, findings).await;
     }
 }
 
@@ -50,7 +50,7 @@ fn advice(error: &SinkError) -> &'static str {
 }
 
 /// A database that does not answer was reported already.
-async fn rights(client: &Client, database: &DatabaseUrl, report: &mut Report) {
+async fn rights(client: &Client, database: &DatabaseUrl, findings: &mut Findings) {
     let asked = timeout(ANSWERS_WITHIN, async {
         let mut connection = database::session(database.connect_options(), "vitrina-doctor").connect().await?;
         indexes(&mut connection).await
@@ -62,11 +62,11 @@ async fn rights(client: &Client, database: &DatabaseUrl, report: &mut Report) {
             Ok(()) => allowed += 1,
             Err(error) => {
                 let fix = "give them to the account of ELASTICSEARCH_URL with a role (docs/ELASTICSEARCH.md)";
-                report.add(Check::wrong(RIGHTS, error.to_string(), fix));
+                findings.add(Check::wrong(RIGHTS, error.to_string(), fix));
             }
         }
     }
     if allowed > 0 {
-        report.add(Check::good(RIGHTS, format!("{allowed} of {} indexes of targets may be written", names.len())));
+        findings.add(Check::good(RIGHTS, format!("{allowed} of {} indexes of targets may be written", names.len())));
     }
 }

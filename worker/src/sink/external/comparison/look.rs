@@ -14,7 +14,7 @@ use crate::{
     elasticsearch::{Fields, same_value},
     error::BatchError,
     source::home::bounded_row,
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// Rows that are looked at together.
@@ -41,7 +41,7 @@ pub struct Candidate {
 pub struct Looked {
     pub candidate: Candidate,
     /// What the plan's steps make of it.
-    pub fate: Option<Fate>,
+    pub fate: Option<ProcessedRow>,
     pub kind: DifferenceKind,
     /// The document that is there.
     pub stored: Option<String>,

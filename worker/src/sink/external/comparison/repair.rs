@@ -17,7 +17,7 @@ use crate::{
         Answer, Differing, RemovalLimit,
         external::{Mending, Record, emptied},
     },
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// Rows that are looked at and written together.
@@ -77,11 +77,11 @@ impl Comparison<'_> {
     /// place of what is there.
     fn record(&self, looked: Looked) -> Option<Record> {
         match looked.fate {
-            Some(Fate::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
-            Some(Fate::Rejected { reason, .. }) => {
+            Some(ProcessedRow::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
+            Some(ProcessedRow::Rejected { reason, .. }) => {
                 tracing::warn!(error = reason, "a step refuses a row, which still differs");
             }
-            Some(Fate::Dropped) => {}
+            Some(ProcessedRow::Dropped) => {}
             None => {
                 let max_row_bytes = self.of.max_row_bytes;
                 tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");

@@ -11,7 +11,7 @@ use crate::{
     elasticsearch::{self, fingerprint},
     error::BatchError,
     source::home::{bounded_row, fill_block},
-    step::Fate,
+    step::ProcessedRow,
 };
 
 /// A row of the source: its key, whether it should be in the index by now, and the row unless it is too long: then it
@@ -123,12 +123,12 @@ impl Comparison<'_> {
 
     /// What the plan's steps make of rows; nothing of those that are not there or too long. They are not executed where nobody
     /// wants to know.
-    pub async fn fates(&self, docs: Vec<Option<String>>) -> Result<Vec<Option<Fate>>, BatchError> {
+    pub async fn fates(&self, docs: Vec<Option<String>>) -> Result<Vec<Option<ProcessedRow>>, BatchError> {
         let there: Vec<bool> = docs.iter().map(Option::is_some).collect();
         let docs: Vec<String> = docs.into_iter().flatten().collect();
         let mut fates = match self.makes_documents {
             true => self.of.subject.take_through_steps(docs).await?,
-            false => docs.into_iter().map(Fate::Passed).collect(),
+            false => docs.into_iter().map(ProcessedRow::Passed).collect(),
         }
         .into_iter();
         Ok(there.into_iter().map(|there| there.then(|| fates.next()).flatten()).collect())
@@ -141,9 +141,9 @@ impl Comparison<'_> {
 }
 
 /// The document that a row is compared as: one that a step refuses, as the query returns it.
-pub fn document(fate: Option<&Fate>) -> Option<&str> {
+pub fn document(fate: Option<&ProcessedRow>) -> Option<&str> {
     match fate? {
-        Fate::Passed(doc) | Fate::Rejected { doc, .. } => Some(doc),
-        Fate::Dropped => None,
+        ProcessedRow::Passed(doc) | ProcessedRow::Rejected { doc, .. } => Some(doc),
+        ProcessedRow::Dropped => None,
     }
 }

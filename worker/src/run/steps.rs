@@ -1,0 +1,165 @@
+//! Takes the blocks of a page, as they come from its source, through the plan's steps.
+
+use futures_util::{Stream, TryStreamExt, stream};
+use vitrina_shared::domain::ErrorClass;
+
+use crate::{
+    elasticsearch::id_of_row,
+    error::BatchError,
+    in_hand::Waiting,
+    rejected::{MOST_REJECTED_BYTES, too_much_rejected},
+    sink::{Rejected, Row},
+    source::{Item, PageEnd, too_long},
+    step::{ProcessedRow, Sequence, StepContext},
+};
+
+/// How the rows of a page are treated.
+#[derive(Debug, Clone)]
+pub struct RowRules {
+    pub steps: Sequence,
+    pub context: StepContext,
+    pub max_row_bytes: u32,
+    /// How many rows may be put aside; none where the first one ends the batch.
+    pub rejects_allowed: Option<u64>,
+}
+
+/// What is known of a page once all its rows were read.
+#[derive(Debug, Default)]
+pub struct PageTally {
+    end: Option<PageEnd>,
+    /// Rows that a step refused, or that are too long.
+    pub rejected: Vec<Rejected>,
+    rejected_bytes: usize,
+}
+
+/// The rows of a page after all steps. The wait for the server rests while they execute. `tally` is complete when the stream has
+/// ended.
+pub fn process_page<'a>(
+    blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + Send + 'a,
+    rules: &'a RowRules,
+    waiting: Option<&'a Waiting>,
+    tally: &'a mut PageTally,
+) -> impl Stream<Item = Result<Row, BatchError>> + Send + 'a {
+    let state = (Box::pin(blocks), tally);
+    let processed = stream::try_unfold(state, move |(mut blocks, tally)| async move {
+        let Some(items) = blocks.try_next().await? else { return Ok::<_, BatchError>(None) };
+        let rows = process_block(items, rules, waiting, tally).await?;
+        Ok(Some((rows, (blocks, tally))))
+    });
+    processed.map_ok(|rows| stream::iter(rows.into_iter().map(Ok))).try_flatten()
+}
+
+async fn process_block(
+    items: Vec<Item>,
+    rules: &RowRules,
+    waiting: Option<&Waiting>,
+    tally: &mut PageTally,
+) -> Result<Vec<Row>, BatchError> {
+    let (mut keys, mut docs) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    for item in items {
+        match item {
+            Item::Row { key, doc, too_long: None } => {
+                keys.push(key);
+                docs.push(doc);
+            }
+            Item::Row { key, doc, too_long: Some(bytes) } => {
+                tally.reject(&key, doc, too_long(bytes, rules.max_row_bytes), rules)?;
+            }
+            Item::End(end) => tally.end = Some(end),
+        }
+    }
+    let processed = {
+        let _resting = waiting.map(Waiting::rest);
+        rules.steps.run(&rules.context, docs).await?
+    };
+    let mut rows = Vec::with_capacity(processed.len());
+    for (key, row) in keys.into_iter().zip(processed) {
+        match row {
+            ProcessedRow::Passed(doc) => rows.push(Row { key, doc }),
+            ProcessedRow::Rejected { doc, reason } => tally.reject(&key, doc, reason, rules)?,
+            ProcessedRow::Dropped => {}
+        }
+    }
+    Ok(rows)
+}
+
+impl PageTally {
+    /// What the source said of the page.
+    pub fn take_end(&mut self) -> Result<PageEnd, BatchError> {
+        self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
+    }
+
+    /// Puts a row aside, unless those are too many or too large by now.
+    fn reject(
+        &mut self,
+        key: &[Option<String>],
+        doc: String,
+        error: String,
+        rules: &RowRules,
+    ) -> Result<(), BatchError> {
+        let count = self.rejected.len() as u64 + 1;
+        self.rejected_bytes += doc.len();
+        let named = || key.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join(", ");
+        let message = match rules.rejects_allowed {
+            _ if self.rejected_bytes > MOST_REJECTED_BYTES => too_much_rejected("steps refuse"),
+            None => format!("row {}: {error}", named()),
+            Some(allowed) if count > allowed => {
+                format!("more rows were refused than max_rejects allows; the last one, {}: {error}", named())
+            }
+            Some(_) => {
+                self.rejected.push(Rejected { id: id_of_row(key), doc, error });
+                return Ok(());
+            }
+        };
+        Err(BatchError::Failed { class: ErrorClass::Row, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+    use uuid::Uuid;
+    use vitrina_shared::domain::{PipelineId, Task, TaskKind};
+
+    use super::*;
+    use crate::step::StepRegistry;
+
+    /// `mask`, which refuses what is no text.
+    fn steps() -> Sequence {
+        let options = serde_json::Map::from_iter([("columns".to_owned(), json!(["v"]))]);
+        let task_type = TaskKind::Rust;
+        let task = Task { order_index: 2, task_type, body: "mask".to_owned(), target_table: None, options };
+        StepRegistry::default().sequence(&[task], &[]).expect("a plan of one step")
+    }
+
+    fn context() -> StepContext {
+        StepContext {
+            pipeline: PipelineId::generate(),
+            id: Uuid::nil(),
+            correlation_id: String::new(),
+            cancelled: CancellationToken::new(),
+            deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
+        }
+    }
+
+    fn row(doc: String) -> Item {
+        Item::Row { key: Vec::new(), doc, too_long: None }
+    }
+
+    #[tokio::test]
+    async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
+        let rules =
+            RowRules { steps: steps(), context: context(), max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
+        let no_text = format!(r#"{{"v":["{}"]}}"#, "x".repeat(MOST_REJECTED_BYTES / 10));
+        for (count, ends) in [(9, false), (10, true)] {
+            let mut tally = PageTally::default();
+            let blocks = stream::iter((0..count).map(|_| Ok(vec![row(no_text.clone())])));
+            let read: Result<Vec<_>, _> = process_page(blocks, &rules, None, &mut tally).try_collect().await;
+            match read {
+                Ok(rows) => assert!(!ends && rows.is_empty() && tally.rejected.len() == count),
+                Err(error) => assert!(ends && error.to_string().contains("more than 64 MiB together"), "{error}"),
+            }
+        }
+    }
+}
