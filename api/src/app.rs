@@ -28,7 +28,6 @@ use crate::{
 const DESCRIBING_CONNECTIONS: u32 = 4;
 /// How long a request waits for an earlier query of the same author to be described.
 const DESCRIBING_PATIENCE: Duration = Duration::from_secs(10);
-/// What the API listens to.
 const CHANNELS: &[&str] = &[EVENTS_CHANNEL, PROGRESS_CHANNEL, REPORTS_CHANNEL];
 /// Progress that waits for a slow client; what is older is dropped.
 const PROGRESS_BUFFER: usize = 64;
@@ -47,16 +46,13 @@ pub struct App {
     /// Pipelines with a command in progress, as requests name them: an id and a name have separate turns.
     commands: Turns<PipelineRef>,
     pub config: ApiConfig,
-    /// Schemas that source queries may read.
     pub schemas: SourceSchemas,
     pub transforms: Registry,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
-    /// Progress of running pipelines.
     pub progress: broadcast::Sender<Arc<Progress>>,
     /// Reports that ended; `None` if some may have been missed.
     pub report_ends: broadcast::Sender<Option<Uuid>>,
-    /// Room for event streams.
     pub streams: Streams,
     /// Metrics of the whole deployment, read from the database.
     pub deployment: Deployment,
@@ -108,7 +104,6 @@ impl App {
         }
     }
 
-    /// The connections of requests.
     pub fn db(&self) -> PgPool {
         self.db.current()
     }

@@ -79,18 +79,15 @@ impl Query {
         Self { values, wrong }
     }
 
-    /// Reads a parameter that may be absent.
     pub fn take<T: FromStr<Err: Display>>(&mut self, name: &str) -> Option<T> {
         let value = self.values.remove(name)?;
         value.parse().map_err(|error| self.refuse(name, format!("{error}"))).ok()
     }
 
-    /// Reads a parameter as text.
     pub fn take_text(&mut self, name: &str) -> Option<String> {
         self.values.remove(name)
     }
 
-    /// Reads `true` or `false`.
     pub fn take_bool(&mut self, name: &str) -> Option<bool> {
         match self.values.remove(name)?.as_str() {
             "true" => Some(true),
@@ -151,12 +148,10 @@ pub fn pipeline(req: &Request) -> PipelineRef {
     pipeline
 }
 
-/// The run that the path names.
 pub fn run(req: &Request) -> ApiResult<RunId> {
     id(req, "run").map(RunId)
 }
 
-/// The report that the path names.
 pub fn report(req: &Request) -> ApiResult<ReportId> {
     id(req, "report").map(ReportId)
 }
@@ -174,7 +169,6 @@ pub fn header<'a>(req: &'a Request, name: &str) -> ApiResult<Option<&'a str>> {
         .map_err(|_| ApiError::BadRequest(format!("header {name} has characters that are not ASCII")))
 }
 
-/// The client's `Idempotency-Key`.
 pub fn idempotency_key(req: &Request) -> ApiResult<Option<String>> {
     let Some(key) = header(req, "idempotency-key")? else { return Ok(None) };
     if (1..=200).contains(&key.len()) {

@@ -26,12 +26,10 @@ use crate::{
 
 static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(|| openapi::describe(&documented()));
 
-/// The OpenAPI document of the API.
 pub fn document() -> OpenApi {
     DOCUMENT.clone()
 }
 
-/// The whole API as a service.
 pub fn service(app: &Arc<App>) -> Service {
     let timeout = Duration::from_secs(app.config.request_timeout.as_secs().max(1));
     // Health checks must be answered under any load, so they pass no limit.
@@ -101,7 +99,6 @@ fn waits() -> Router {
     Router::with_path("api/v1").push(operate)
 }
 
-/// The documented routes, for the OpenAPI document.
 fn documented() -> Router {
     let events = Router::with_path("api/v1/events").get(events::follow);
     Router::new().push(ops::router()).push(api()).push(waits()).push(events)

@@ -31,6 +31,7 @@ pub use self::installation::SearchPath;
 pub use self::running::{Running, running};
 
 use self::cluster::OWNER;
+use self::error::EmbeddedResult;
 use self::files::{read_or_create_password, read_password};
 use self::home::ServerFiles;
 use self::lock::Lock;
@@ -57,12 +58,12 @@ pub struct EmbeddedPostgres {
 
 impl EmbeddedPostgres {
     /// Starts the server of this directory, creating both if need be, with the PostgreSQL that is installed.
-    pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
+    pub async fn start(data_dir: &Path) -> EmbeddedResult<Self> {
         Self::start_with(data_dir, &SearchPath::usual()).await
     }
 
     /// Like [`start`](Self::start), with the programs found in these directories.
-    pub async fn start_with(data_dir: &Path, programs: &SearchPath) -> Result<Self, EmbeddedPostgresError> {
+    pub async fn start_with(data_dir: &Path, programs: &SearchPath) -> EmbeddedResult<Self> {
         let home = ServerFiles::open(data_dir).await?;
         let lock = Lock::take(&home)?;
         cluster::tidy(&home)?;
@@ -88,7 +89,7 @@ impl EmbeddedPostgres {
     }
 
     /// Shuts the server down and waits until it has ended: in order, and if that takes too long, at once.
-    pub async fn stop(self) -> Result<(), EmbeddedPostgresError> {
+    pub async fn stop(self) -> EmbeddedResult<()> {
         self.postmaster.stop().await
     }
 }
@@ -98,7 +99,7 @@ fn url(account: &str, password: &str, port: u16, database: &str) -> String {
     format!("postgres://{account}:{password}@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
-async fn create_database(home: &ServerFiles, port: u16, password: &str) -> Result<(), EmbeddedPostgresError> {
+async fn create_database(home: &ServerFiles, port: u16, password: &str) -> EmbeddedResult<()> {
     let refused = |action| {
         let log = home.log();
         move |source| EmbeddedPostgresError::Refused { action, port, log, source }

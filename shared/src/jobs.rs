@@ -23,7 +23,6 @@ pub const BATCH_QUEUE: &str = "vitrina:batches";
 /// How often a job may come back from a worker that died: one that kills its worker would kill them all.
 pub const MAX_RESCUES: u8 = 10;
 
-/// What a job of the queue is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
     Batch(Queued<BatchJob>),
@@ -44,7 +43,6 @@ impl Job {
 /// How a report's payload says what it is.
 const REPORT: &str = "report";
 
-/// A report to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportJob {
     job: String,
@@ -63,7 +61,6 @@ impl ReportJob {
 pub struct BatchJob {
     pub pipeline_id: PipelineId,
     pub run_id: RunId,
-    /// The range of the run.
     pub range: i32,
     /// The number of the batch within the range.
     pub batch: i64,
@@ -140,7 +137,6 @@ impl<J> Deref for Held<J> {
     }
 }
 
-/// Why a job could not be queued.
 #[derive(Debug, thiserror::Error)]
 pub enum EnqueueError {
     #[error("the job could not be encoded: {0}")]

@@ -21,7 +21,6 @@ const MOST_UNFINISHED: i64 = 100;
 /// The limit per requester, so that one cannot use up the total.
 const MOST_OF_ONE: i64 = 50;
 
-/// Why a report was not queued, or did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     #[error("there is no pipeline `{0}`")]
@@ -34,10 +33,8 @@ pub enum ReportError {
     Database(#[from] sqlx::Error),
 }
 
-/// The job of a report in the hands of a worker.
 pub type HeldReport = Held<ReportJob>;
 
-/// Queues a report.
 pub async fn request(
     db: &PgPool,
     pipeline: &PipelineRef,

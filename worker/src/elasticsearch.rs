@@ -1,18 +1,16 @@
 //! Marts as search indexes: the sink for targets `es:<index>`.
 //!
-//! Reading order: `document` (a row, its id and its version), `mapping` (what an index looks like), `client`, `nodes` and
+//! Reading order: `document` (a row and its version), `mapping` (what an index looks like), `client`, `nodes` and
 //! `server` (the other side), `bulk` (writing a stream of documents, durably), `physical` and `index` (what stands behind a
-//! name), `rebuild` (a full run), `removal` (what runs leave behind), `contents` and `fingerprint` (what is there, and
-//! whether it is what should be). `access` lists the indexes of all targets, `sweeper` goes through them and removes what is
-//! not needed any more, `error` says what a failure means for the caller.
+//! name), `rebuild` (a full run), `removal` (what runs leave behind), `contents` (what is there).
+//! `sweeper` goes through the indexes of all targets and removes what is not needed any more, `error` says what a failure means for
+//! the caller.
 
-mod access;
 mod bulk;
 mod client;
 mod contents;
 mod document;
 mod error;
-mod fingerprint;
 mod index;
 mod mapping;
 mod nodes;
@@ -23,15 +21,13 @@ mod removal;
 mod server;
 mod sweeper;
 
-pub use access::indexes;
-pub use bulk::{Action, BulkWriter, Rejected, Route, Written};
+pub use bulk::{Action, BulkWriter, Route, Written};
 pub use client::{Answer, Client};
-pub use contents::Contents;
-pub use document::{DIGEST, Document, MAX_ID_BYTES, id_of_row, key, number_above, version};
+pub use contents::IndexContents;
+pub use document::{Document, number_above, version};
 pub use error::SinkError;
-pub use fingerprint::{Fields, fingerprint, same_value};
 pub use index::{Index, Ready};
 pub use mapping::mappings;
 pub use physical::Physical;
 pub use server::Server;
-pub use sweeper::{GRACE, Swept, sweep};
+pub use sweeper::{GRACE, Swept, indexes, sweep};

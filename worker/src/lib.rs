@@ -21,6 +21,7 @@ mod queue;
 mod rejected;
 mod report;
 mod report_slots;
+pub mod row_id;
 mod run;
 mod service;
 mod session;

@@ -21,7 +21,6 @@ use vitrina_shared::{
     metrics,
 };
 
-/// Why the worker cannot show its metrics.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {addr}: {reason}; choose another address with VITRINA_METRICS_ADDR")]
 pub struct MetricsServerError {

@@ -5,33 +5,29 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, TargetName, transform::Registry},
-    sql::quote,
+    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
     store::{
         catalog::{self, Catalog},
         installation,
     },
-    validation::{self, Described, FoundTarget, Place, Reader},
+    validation::{self, Described, FoundTarget, Reader},
 };
 
 use crate::{
     error::BatchError,
     pushdown,
-    sink::{Opening, PostgresSink, RunOpening, Sink, Sinks},
+    sink::{Opening, RunOpening, Sink, Sinks},
     source::{Bound, KeyColumn, Reading, Source, Walk, WalkColumn, home::PageSql},
     step::{Sequence, StepRegistry},
 };
 
-/// What a run reads and writes.
 #[derive(Debug)]
 pub struct Plan {
     /// The pipeline's name, for metrics and logs.
     pub pipeline: String,
     /// What it was made from. It is of use only while that is the same.
     pub catalog: Arc<Catalog>,
-    /// How it reads its source.
     pub reading: Arc<dyn Reading>,
-    /// How its rows get to the target.
     pub route: Route,
     pub sink: Arc<dyn Sink>,
     /// Selects the keys of all rows that the query returns, where it is the home database that does.
@@ -40,7 +36,6 @@ pub struct Plan {
     pub target: String,
 }
 
-/// How rows get to the target.
 #[derive(Debug)]
 pub enum Route {
     /// A page is one statement, and no row leaves the server.
@@ -53,12 +48,10 @@ pub enum Route {
     Stream(Stream),
 }
 
-/// How a run's rows are streamed.
 #[derive(Debug)]
 pub struct Stream {
     pub reading: Arc<dyn Reading>,
     pub steps: Sequence,
-    /// The key columns of the target.
     pub key: Vec<String>,
     /// How many rows of the run may be put aside; none where the first one ends it.
     pub rejects_allowed: Option<u32>,
@@ -82,42 +75,51 @@ impl Reviewed {
         connection: &mut PgConnection,
         source: &Arc<dyn Source>,
         inputs: &PipelineDraft,
-        transforms: &Registry,
+        (transforms, sinks): (&Registry, &Sinks),
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
+        let mart = inputs.final_target().0.parse().ok().and_then(|target| sinks.relation(&target));
+        let read = described.iter().flatten().flat_map(|reader| reader.relations.iter().cloned());
         // Before the target is looked at: a change after that must not be taken for reviewed. The columns of the source are named
         // with their types in every page.
-        let catalog = Arc::new(catalog::read(connection, relations(inputs, &described)).await?);
-        let review = validation::judge(connection, inputs, described, transforms).await?;
-        let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
-            let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
-            let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
-            return Err(BatchError::Failed { class, message: list.join("; ") });
+        let catalog = Arc::new(catalog::read(connection, read.chain(mart.clone()).collect()).await?);
+        let Checked { reader, target } = check(connection, inputs, described, transforms).await?;
+        let installation = match mart {
+            Some(_) => Uuid::nil(),
+            None => installation::id(connection).await?,
         };
-        let Some(target) = review.target else {
-            let (name, _) = inputs.final_target();
-            return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
-        };
-        let installation = match target.place {
-            Place::Mart(..) => Uuid::nil(),
-            Place::External(..) => installation::id(connection).await?,
-        };
-        Ok(Self { catalog, source: source.clone(), reader: Arc::new(reader), target, installation })
+        Ok(Self { catalog, source: source.clone(), reader, target, installation })
     }
 }
 
-/// The tables and views that a pipeline reads and writes, as SQL writes them.
-fn relations(inputs: &PipelineDraft, described: &Described) -> Vec<String> {
-    let mart = match inputs.final_target().0.parse() {
-        Ok(TargetName::Mart(table)) => Some(format!("analytics.{}", quote(&table))),
-        Ok(TargetName::External(..)) | Err(_) => None,
+/// A query and a target that go together.
+#[derive(Debug)]
+pub struct Checked {
+    pub reader: Arc<Reader>,
+    pub target: FoundTarget,
+}
+
+/// Checks inputs like those of a new pipeline, with what their source said of the query.
+pub async fn check(
+    connection: &mut PgConnection,
+    inputs: &PipelineDraft,
+    described: Described,
+    transforms: &Registry,
+) -> Result<Checked, BatchError> {
+    let review = validation::judge(connection, inputs, described, transforms).await?;
+    let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
+        let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
+        let class = if review.timed_out { ErrorClass::Transient } else { ErrorClass::Fatal };
+        return Err(BatchError::Failed { class, message: list.join("; ") });
     };
-    let read = described.iter().flatten().flat_map(|reader| reader.relations.iter().cloned());
-    read.chain(mart).collect()
+    let Some(target) = review.target else {
+        let (name, _) = inputs.final_target();
+        return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
+    };
+    Ok(Checked { reader: Arc::new(reader), target })
 }
 
 impl Plan {
-    /// How it walks over its source.
     pub fn walk(&self) -> &Walk {
         self.reading.walk()
     }
@@ -146,18 +148,17 @@ impl Plan {
         let can_sweep = source.is_home() && steps.dropping().is_none();
         let run = Some(RunOpening { id: run, begun, can_sweep });
         let sink = sinks.open(&Opening { target, reader, inputs, installation: *installation, mode, run })?;
-        let mart = sink.mart();
-        if mode == Mode::Full && !source.is_home() && mart.is_some_and(|mart| !mart.gathers()) {
+        if mode == Mode::Full && !source.is_home() && sink.sweeps() {
             return Err(must_gather(&**source));
         }
-        let reading = source.open(walk(mode, inputs, reviewed, &*sink, max_row_bytes));
+        let reading = source.open(walk(mode, inputs, (reader, key), &*sink, max_row_bytes));
         let stream = || Stream {
             reading: reading.clone(),
             steps: steps.clone(),
             key: key.clone(),
             rejects_allowed: inputs.options.rejects_allowed(),
         };
-        let route = match mart.filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
+        let route = match sink.mart().filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
             Some(mart) => Route::Pushdown {
                 page: pushdown::statement(PageSql::of(reading.walk()), mart),
                 careful: inputs.options.rejects_allowed().map(|_| stream()),
@@ -186,8 +187,13 @@ fn must_gather(source: &dyn Source) -> BatchError {
 
 /// How a run walks over its source. A full run of an incremental pipeline walks by the target's key like any full run, unless its
 /// query pages by itself: then it walks as ever, from the beginning.
-fn walk(mode: Mode, inputs: &PipelineDraft, reviewed: &Reviewed, sink: &dyn Sink, max_row_bytes: u32) -> Walk {
-    let (reader, key, mart) = (&reviewed.reader, &reviewed.target.entry.key, sink.mart());
+pub fn walk(
+    mode: Mode,
+    inputs: &PipelineDraft,
+    (reader, key): (&Arc<Reader>, &[String]),
+    sink: &dyn Sink,
+    max_row_bytes: u32,
+) -> Walk {
     let find = |name: &String| WalkColumn::find(name, reader);
     let versions: Vec<_> = match inputs.mode {
         Mode::Incremental => inputs.incremental_key.iter().chain(&inputs.incremental_id_key).filter_map(find).collect(),
@@ -199,15 +205,12 @@ fn walk(mode: Mode, inputs: &PipelineDraft, reviewed: &Reviewed, sink: &dyn Sink
         true => (key.iter().filter_map(find).collect(), Bound::None),
         false => (versions.clone(), settles_by),
     };
-    let key_column = |name: &String| KeyColumn {
-        name: name.clone(),
-        cast: mart.map(|mart| mart.mart.key_cast(name)).unwrap_or_default(),
-    };
+    let key_column = |name: &String| KeyColumn { name: name.clone(), cast: sink.key_cast(name) };
     Walk {
         reader: reader.clone(),
         columns,
         bound,
-        keys_once: versions.is_empty() && mart.is_some_and(PostgresSink::refuses_repeated_keys),
+        keys_once: versions.is_empty() && sink.refuses_repeated_keys(),
         versions,
         settles_by,
         starts_over: mode == Mode::Full && inputs.mode == Mode::Incremental,

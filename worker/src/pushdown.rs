@@ -9,7 +9,6 @@ use crate::{
     source::home::{PageSql, TOTAL},
 };
 
-/// The whole statement of a page.
 pub fn statement(source: PageSql<'_>, sink: &PostgresSink) -> String {
     // Rows that are gathered count as written when they change the mart.
     let counted = if sink.gathers() { "select 0::bigint" } else { "select count(*) from written" };

@@ -1,6 +1,6 @@
 //! What reports find out about a pipeline.
 //!
-//! `subject` looks at the pipeline as it is now, its reader and its sink; then a file per kind of report. Nothing here uses
+//! `subject` finds the pipeline as it is now, its source and its sink; then a file per kind of report. Nothing here uses
 //! the connections of batches.
 
 mod preview;
@@ -8,16 +8,21 @@ mod reconcile;
 mod replay;
 mod subject;
 
-use serde_json::value::RawValue;
+use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::ReportRequest,
+    domain::{Report, ReportRequest},
     reports::{self, HeldReport},
+    store::pipelines,
 };
 
-use crate::{environment::Environment, error::BatchError};
+use crate::{
+    environment::Environment,
+    error::BatchError,
+    sink::{Subject, refuse_unfinished},
+};
 
 /// Makes the report of a job and ends both.
-pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError> {
+pub async fn make_report(env: &Environment, job: &HeldReport) -> Result<(), BatchError> {
     let mut connection = env.reports.acquire().await?;
     let report = reports::begin(&mut connection, job).await?;
     drop(connection);
@@ -29,25 +34,29 @@ pub async fn make(env: &Environment, job: &HeldReport) -> Result<(), BatchError>
         return Err(BatchError::NotYet("another report of the pipeline is being made"));
     };
     match &report.request {
-        ReportRequest::Preview { rows } => {
-            let result = preview::make(env, job, &report, *rows).await?;
-            finish(env, job, &result).await
+        ReportRequest::Preview { rows } => preview::show_rows(env, job, &report, *rows).await,
+        ReportRequest::Replay { ids } => replay::replay_letters(env, job, &report, ids.as_deref()).await,
+        ReportRequest::Reconcile { depth, repair } => {
+            reconcile::compare_target(env, job, &report, *depth, *repair).await
         }
-        ReportRequest::Replay { ids } => replay::make(env, job, &report, ids.as_deref()).await,
-        ReportRequest::Reconcile { depth, repair } => reconcile::make(env, job, &report, *depth, *repair).await,
     }
 }
 
-async fn finish(env: &Environment, job: &HeldReport, result: &RawValue) -> Result<(), BatchError> {
-    let mut tx = env.reports.begin().await?;
-    if !reports::finish(&mut tx, job, result).await? {
+/// Ends the report and its job with this result, in the transaction of what it wrote.
+async fn finish(tx: &mut PgConnection, job: &HeldReport, result: &impl serde::Serialize) -> Result<(), BatchError> {
+    let result = serde_json::value::to_raw_value(result).map_err(|error| BatchError::fatal(error.to_string()))?;
+    if !reports::finish(tx, job, &result).await? {
         return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
     }
-    tx.commit().await?;
     Ok(())
 }
 
-/// A result as it is stored.
-fn encode(result: &impl serde::Serialize) -> Result<Box<RawValue>, BatchError> {
-    serde_json::value::to_raw_value(result).map_err(|error| BatchError::fatal(error.to_string()))
+/// Makes sure that the pipeline is as it was seen and that no run of its target is unfinished, and keeps others from beginning
+/// before the transaction ends: a change of the pipeline's status waits for its row.
+async fn keep_runs_away(tx: &mut PgConnection, report: &Report, subject: &Subject) -> Result<(), BatchError> {
+    let locked = pipelines::lock_writers(tx, report.pipeline_id, subject.draft().final_target().0).await?;
+    if locked.is_none_or(|pipeline| pipeline.version != subject.pipeline.version) {
+        return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
+    }
+    refuse_unfinished(tx, report.pipeline_id, report.requested_at).await
 }

@@ -16,7 +16,6 @@ const PREVIEWS: usize = 2;
 /// Comparisons and replays at once: each keeps one of the server's cores busy for a while.
 const COMPARISONS: usize = 1;
 
-/// The slots of one worker.
 #[derive(Debug)]
 pub struct ReportSlots {
     previews: Room,

@@ -7,6 +7,7 @@
 //! `Ok` of whatever writes means durable, or durable together with the transaction that it was given: the caller moves the
 //! checkpoint next. Every error says what the caller can do about it ([`BatchError`]), and every row that is refused is named.
 
+mod comparing;
 pub mod elasticsearch;
 pub mod external;
 pub mod postgres;
@@ -17,43 +18,35 @@ mod unfinished;
 
 use std::{fmt, sync::Arc};
 
-use chrono::{DateTime, Utc};
-use futures_util::{future::BoxFuture, stream::BoxStream};
-use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{
-        FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, removal,
-        report::{Depth, Reconciliation, Repaired, ReplayOutcome},
+        FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName, removal, report::ReplayOutcome,
     },
     store::runs::OpenRun,
     validation::{FoundTarget, Reader},
 };
 
-use crate::{
-    session::{Session, Sessions},
-    source::RowForm,
-};
+use crate::{session::Session, source::RowForm};
 
 pub use self::{
+    comparing::{Bounds, Compared, Comparing, Differing},
     external::{External, ExternalSink},
     postgres::PostgresSink,
     registry::Sinks,
-    scope::Scope,
     subject::Subject,
     unfinished::refuse as refuse_unfinished,
 };
-pub use crate::error::BatchError;
+pub use crate::{error::BatchError, rejected::Rejected};
 
-/// What a sink does, in time.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
 /// What a sink is given, as it comes.
 pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
 
-/// Differences that a comparison shows.
-pub const SAMPLE: usize = 20;
-
 /// A kind of sink: what the registry has for each scheme.
+#[async_trait]
 pub trait SinkKind: fmt::Debug + Send + Sync {
     /// What the names of its targets begin with.
     fn scheme(&self) -> &'static str;
@@ -61,24 +54,24 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
     /// The sink of a target, for a run or a report. Nothing is asked or sent yet.
     fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError>;
 
-    /// Says in the log, when a worker starts, whether its targets can be written.
-    fn introduce<'a>(&'a self, _db: &'a PgPool) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
+    /// The table of the home database that a target is, as SQL writes it; none where it is outside of that.
+    fn relation(&self, _target: &TargetName) -> Option<String> {
+        None
     }
+
+    /// Says in the log, when a worker starts, whether its targets can be written.
+    async fn introduce(&self, _db: &PgPool) {}
 
     /// Removes what runs have built that were given up, and what finished ones have replaced. Workers call it again and again.
     /// Returns the targets of which something could not be removed, each with the reason.
-    fn give_up<'a>(&'a self, _db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
-        Box::pin(async { Ok(Vec::new()) })
+    async fn give_up(&self, _db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
+        Ok(Vec::new())
     }
 }
 
-/// What a sink is opened with.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// The target as it was found.
     pub target: &'a FoundTarget,
-    /// The query and what arrives.
     pub reader: &'a Reader,
     pub inputs: &'a PipelineDraft,
     /// Which installation this is: what it makes outside of its database carries the id.
@@ -100,10 +93,8 @@ pub struct RunOpening {
 }
 
 /// Where the rows of one pipeline go.
+#[async_trait]
 pub trait Sink: fmt::Debug + Send + Sync {
-    /// Label for logs and metrics, for instance `postgres`.
-    fn kind(&self) -> &'static str;
-
     /// How it wants rows to be written as JSON.
     fn row_form(&self) -> RowForm;
 
@@ -113,22 +104,37 @@ pub trait Sink: fmt::Debug + Send + Sync {
     }
 
     /// Makes sure that the run can write. One that goes on must find the target that it began with.
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError>;
 
     /// How pages are written, and what happens after the last one.
     fn writing(&self) -> Writing<'_>;
 
-    /// Compares it with its source.
-    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>>;
+    async fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session)
+    -> Result<Compared<'a>, BatchError>;
 
     /// Writes rows as their source has them now, with this number, and says what became of each.
-    fn replay<'a>(
-        &'a self,
-        subject: &'a Subject,
-        tx: &'a mut PgConnection,
-        rows: &'a [Row],
+    async fn replay(
+        &self,
+        subject: &Subject,
+        tx: &mut PgConnection,
+        rows: &[Row],
         number: i64,
-    ) -> Answer<'a, Vec<Fate>>;
+    ) -> Result<Vec<Replayed>, BatchError>;
+
+    /// The cast that makes the target's value of the source's, of a column of the key; empty where the two are the same.
+    fn key_cast(&self, _column: &str) -> String {
+        String::new()
+    }
+
+    /// Whether a page must not have a key twice.
+    fn refuses_repeated_keys(&self) -> bool {
+        false
+    }
+
+    /// Whether the end of a full run removes rows by the keys that the source returns then.
+    fn sweeps(&self) -> bool {
+        false
+    }
 
     /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
     fn mart(&self) -> Option<&PostgresSink> {
@@ -154,9 +160,10 @@ pub enum Writing<'a> {
 }
 
 /// A sink that is written inside the batch's transaction.
+#[async_trait]
 pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
-    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64>;
+    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError>;
 
     /// How the batch's statement writes what was put down, of which so many rows may be put aside.
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
@@ -165,7 +172,7 @@ pub trait InsideSink: Send + Sync {
     fn completes(&self) -> bool;
 
     /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now.
-    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed>;
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError>;
 }
 
 /// The part of a batch's statement that writes.
@@ -196,54 +203,8 @@ pub struct Row {
     pub doc: String,
 }
 
-/// A row that was not written, and why.
-#[derive(Debug)]
-pub struct Rejected {
-    /// The id that it has in an external sink.
-    pub id: String,
-    /// The row as a JSON object.
-    pub doc: String,
-    /// The reason, in the words of whoever refused it.
-    pub error: String,
-}
-
 /// What became of a row that was replayed: why it was refused again, or the outcome.
-pub type Fate = Result<ReplayOutcome, String>;
-
-/// What is compared.
-#[derive(Debug)]
-pub struct Comparing<'a> {
-    pub subject: &'a Subject,
-    pub depth: Depth,
-    /// When the comparison was asked for.
-    pub requested_at: DateTime<Utc>,
-    pub repairs: bool,
-    pub sessions: Sessions,
-    /// How large a row may be that passes through the worker.
-    pub max_row_bytes: u32,
-}
-
-impl Comparing<'_> {
-    /// Which rows of the source should be in the target by now, in the snapshot of this transaction.
-    pub async fn scope(&self, tx: &mut PgConnection) -> Result<Scope, BatchError> {
-        scope::read(tx, self.subject, self.requested_at).await
-    }
-}
-
-/// What a comparison found.
-pub struct Compared<'a> {
-    pub result: Reconciliation,
-    /// The transaction in which it is repaired.
-    pub tx: Transaction<'a, Postgres>,
-    pub differing: Box<dyn Differing + 'a>,
-}
-
-/// The rows that differ.
-pub trait Differing: Send {
-    /// Writes what is missing or different and removes what is extra, where that is wanted, of so many rows. Each row is looked
-    /// at once more.
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired>;
-}
+pub type Replayed = Result<ReplayOutcome, String>;
 
 /// How many rows of its target a pipeline may remove at once.
 #[derive(Debug, Clone)]

@@ -3,15 +3,25 @@
 //! A [`Source`] describes what a pipeline's query returns and opens it for a run. The [`Reading`] that it opens says from where to
 //! where the run reads, reads its pages and estimates what is left. [`Sources`] decides which source a pipeline reads.
 //!
-//! `home` is the database of Vitrina itself. Where the target is there too, a page is one statement (`pushdown`) and is not read
-//! through this door; `bound` and the estimates always are.
+//! A run reads pages; a report reads rows as they are now (`rows`): the first ones for a preview, those of some keys for a replay, and
+//! all of them, or those that differed, for a comparison with an external sink. Each says whether it should be in the target by now,
+//! which only its source can tell, because only that knows the order of its keys. A source that cannot do this says so.
+//!
+//! `home` is the database of Vitrina itself. Where the target is there too, the server does both sides at once: a page is one
+//! statement (`pushdown`), and so is a comparison (`sink::postgres::compare`). Neither is read through this door; `bound` and the
+//! estimates always are. [`Source::is_home`] is what both ask.
 
 pub mod home;
+mod rows;
 mod walk;
 
 use std::{fmt, sync::Arc};
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
+use async_trait::async_trait;
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Checkpoint, PipelineDraft, Position, RunId},
@@ -19,11 +29,14 @@ use vitrina_shared::{
     validation::Described,
 };
 
-pub use self::walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn};
+pub use self::{
+    rows::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block},
+    walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
+};
 use crate::error::BatchError;
 pub use crate::in_hand::WorkHandle;
 
-/// Where pipelines read from.
+#[async_trait]
 pub trait Source: fmt::Debug + Send + Sync {
     /// Label for logs and messages, for instance `home`.
     fn kind(&self) -> &'static str;
@@ -37,35 +50,30 @@ pub trait Source: fmt::Debug + Send + Sync {
     }
 
     /// Checks the pipeline's query, and says what it returns.
-    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>>;
+    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described>;
 
     /// Opens the described query for a run. Nothing is asked of the server yet.
     fn open(&self, walk: Walk) -> Arc<dyn Reading>;
 }
 
-/// What a source answers.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, BatchError>>;
-
 /// The reading of one run. `home` is always the job's session of the home database, where checkpoints and debts are kept.
+#[async_trait]
 pub trait Reading: fmt::Debug + Send + Sync {
-    /// What was asked for.
     fn walk(&self) -> &Walk;
 
     /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
     /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys; those
     /// of the checkpoint's own key are read again.
-    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
-        Box::pin(async move {
-            let walk = self.walk();
-            if walk.settles_by == Bound::None {
-                return Ok(Start::default());
-            }
-            let upper = self.greatest_key(home, run.id).await?;
-            let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
-            let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
-            let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
-            Ok(Start { upper, after, leaves, ..Start::default() })
-        })
+    async fn bound(&self, home: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
+        let walk = self.walk();
+        if walk.settles_by == Bound::None {
+            return Ok(Start::default());
+        }
+        let upper = self.greatest_key(home, run.id).await?;
+        let checkpoint = run.checkpoint_from.as_ref().filter(|_| !walk.starts_over);
+        let after = checkpoint.map(|checkpoint| Position(vec![Some(checkpoint.key.clone()), None]));
+        let leaves = upper.clone().filter(|_| walk.leaves_settled()).map(|key| Checkpoint { key, id: None });
+        Ok(Start { upper, after, leaves, ..Start::default() })
     }
 
     /// Reads a page in blocks, as of one moment: the rows after `page.after` and up to `page.upper` in the order of the walk,
@@ -75,35 +83,50 @@ pub trait Reading: fmt::Debug + Send + Sync {
     fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream;
 
     /// The greatest key of the pipeline's incremental runs, as text; none where there is no row, or no key.
-    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>>;
+    async fn greatest_key(&self, home: &mut PgConnection, run: RunId) -> Result<Option<String>, BatchError>;
 
     /// About how many rows there are after `page.after`; none where the source cannot tell.
-    fn estimate<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<i64>> {
-        Box::pin(async { Ok(None) })
+    async fn estimate(&self, _: &mut PgConnection, _: RunId, _: &PageQuery) -> Result<Option<i64>, BatchError> {
+        Ok(None)
     }
 
     /// The share of a page's cost that comes before its first row: what a page costs however few rows it has.
-    fn fixed_share<'a>(&'a self, _: &'a mut PgConnection, _: RunId, _page: &'a PageQuery) -> Answer<'a, Option<f64>> {
-        Box::pin(async { Ok(None) })
+    async fn fixed_share(&self, _: &mut PgConnection, _: RunId, _: &PageQuery) -> Result<Option<f64>, BatchError> {
+        Ok(None)
+    }
+
+    /// Reads rows as they are now, for reports. `home` is the transaction that the scope was read in: the home database reads
+    /// its rows in the same snapshot. By default it says that the source cannot.
+    fn rows<'a>(&'a self, _home: &'a mut PgConnection, _query: RowsQuery) -> RowStream<'a> {
+        let refusal = "the pipeline's source cannot return rows for a report: run the pipeline instead";
+        stream::iter([Err(BatchError::fatal(refusal))]).boxed()
+    }
+
+    /// Counts rows, and finds the least and greatest values of a column. By default it reads all keys, and leaves the values
+    /// out.
+    async fn count(&self, home: &mut PgConnection, query: CountQuery<'_>) -> Result<SourceCount, BatchError> {
+        let CountQuery { scope, newest_only, .. } = query;
+        let query = RowsQuery { wanted: Wanted::All { newest_only }, scope: scope.clone(), bodies: false };
+        let (mut rows, mut count) = (self.rows(home, query), SourceCount::default());
+        while let Some(row) = rows.try_next().await? {
+            *(if row.settled { &mut count.settled } else { &mut count.in_flight }) += 1;
+        }
+        Ok(count)
     }
 }
 
 /// Which page is read. Two that are equal are the same page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageQuery {
-    /// The row after which it begins.
     pub after: Option<Position>,
     /// The bound that it is read up to.
     pub upper: Option<String>,
 }
 
-/// The blocks of a page.
 pub type PageStream = BoxStream<'static, Result<Vec<Item>, BatchError>>;
 
-/// A part of a page.
 #[derive(Debug)]
 pub enum Item {
-    /// A row.
     Row {
         /// The values of the target's key as text.
         key: Vec<Option<String>>,

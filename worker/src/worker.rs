@@ -60,6 +60,8 @@ const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
 /// Which worker holds a job need not survive a crash of the server: no worker does then.
 const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
 
+/// How often a worker that stops checks whether its last job has ended.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// How long a worker may take to give its jobs back.
 const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
 /// A worker that has lived that long does not start anew because of what was wrong before.
@@ -308,14 +310,13 @@ async fn stuck(watch: Watch) {
 
 /// Waits until no job is being worked on. Whether that came within the limit.
 async fn nothing_in_hand(env: &Environment, limit: Duration) -> bool {
-    let deadline = Instant::now() + limit;
-    while Instant::now() < deadline {
-        sleep(Duration::from_millis(50)).await;
-        if env.working().is_empty() {
-            return true;
+    let let_go = async {
+        sleep(CHECK_EVERY).await;
+        while !env.working().is_empty() {
+            sleep(CHECK_EVERY).await;
         }
-    }
-    false
+    };
+    timeout(limit, let_go).await.is_ok()
 }
 
 /// A name that no other worker has had: a restart must not be taken for the worker that died.

@@ -11,7 +11,6 @@ use crate::problem::ApiError;
 pub struct InFlight(Arc<Semaphore>);
 
 impl InFlight {
-    /// Room for `most` requests.
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Semaphore::new(most)))
     }

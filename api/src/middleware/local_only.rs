@@ -32,7 +32,6 @@ impl Handler for LocalOnly {
     }
 }
 
-/// Refuses a request that a browser sent for another website.
 pub fn check(req: &Request) -> Result<(), ForeignRequest> {
     let values = |name: &'static str| req.headers().get_all(name).iter().map(HeaderValue::as_bytes).collect();
     Provenance::of(req.uri().authority().map(Authority::as_str), values).check()

@@ -57,7 +57,6 @@ impl Actor {
         &self.name
     }
 
-    /// The cause of what the request changes.
     pub fn cause(&self) -> Cause<'_> {
         Cause { actor: &self.name, correlation_id: &self.request.0 }
     }

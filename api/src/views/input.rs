@@ -76,7 +76,6 @@ pub struct PipelineInput {
     /// How runs read the source.
     pub mode: OneOf<Mode>,
     /// The query; may be left out when `tasks` has it.
-    #[serde(default)]
     pub source_query: Option<String>,
     /// `analytics.<table>` or `es:<index>`, from the whitelist.
     pub target_table: String,
@@ -85,10 +84,8 @@ pub struct PipelineInput {
     #[salvo(schema(required = false, minimum = 1, maximum = 1000000, default = 1000))]
     pub batch_size: i32,
     /// Column that grows with every change; needed in mode `incremental`.
-    #[serde(default)]
     pub incremental_key: Option<String>,
     /// Column that distinguishes rows with equal keys; needed in mode `incremental`.
-    #[serde(default)]
     pub incremental_id_key: Option<String>,
     /// Whether it may run.
     #[serde(default = "yes")]

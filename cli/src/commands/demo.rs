@@ -84,7 +84,6 @@ fn stopped() -> Failure {
     "stopped before the end; run it again, it goes on from there".into()
 }
 
-/// A demo on its database.
 struct Demo<'a> {
     options: &'a Options,
     screen: &'a Screen,

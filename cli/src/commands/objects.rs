@@ -33,7 +33,6 @@ pub(super) fn table<'a>(names: impl IntoIterator<Item = &'a str>, objects: &[Val
     table.render()
 }
 
-/// A value as a person reads it.
 pub(super) fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

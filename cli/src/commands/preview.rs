@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vitrina_shared::{domain::report::PreviewColumn, process::Failure};
 
 use super::{objects, one_pipeline::OnePipeline};
-use crate::output::{DIM, paint};
+use crate::output::{DIM, counted, paint};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -33,11 +33,10 @@ struct Preview {
 }
 
 fn text(preview: &Preview) -> String {
-    let many = match preview.rows.len() {
-        0 => return "the query returns no rows".to_owned(),
-        1 => "1 row".to_owned(),
-        many => format!("{many} rows"),
-    };
+    if preview.rows.is_empty() {
+        return "the query returns no rows".to_owned();
+    }
+    let many = counted(preview.rows.len() as i64, "row");
     let omitted = match preview.omitted {
         0 => String::new(),
         some => format!(", {some} too wide to show"),

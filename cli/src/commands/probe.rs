@@ -14,7 +14,6 @@ pub struct Options {
     url: String,
 }
 
-/// Succeeds if the address answers 200.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let client = reqwest::Client::builder().timeout(ANSWERS_WITHIN).no_proxy().build()?;
     let answer = client.get(&options.url).send().await?;

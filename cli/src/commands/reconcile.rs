@@ -60,7 +60,6 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Equal,
-    /// All differences were repaired.
     Repaired,
     Differs,
     /// After the repair this many rows still differ: extra rows that stay, or refused ones.

@@ -4,23 +4,30 @@ use clap::Args;
 use serde_json::json;
 use vitrina_shared::{domain::report::Replay, process::Failure};
 
-use super::one_pipeline::OnePipeline;
-use crate::output::{counted, duration, table};
+use crate::{
+    client::Connection,
+    output::{Format, counted, duration, table},
+};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    #[command(flatten)]
-    pipeline: OnePipeline,
+    /// Name or id of a pipeline
+    #[arg(value_name = "NAME")]
+    name: String,
     /// Only these, by id
     #[arg(value_name = "ID")]
     ids: Vec<i64>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten)]
+    server: Connection,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let body = if options.ids.is_empty() { json!({}) } else { json!({ "ids": options.ids }) };
-    let answer = options.pipeline.client()?.report(&options.pipeline.name, "dead-letters/replay", &body).await?;
+    let answer = options.server.client()?.report(&options.name, "dead-letters/replay", &body).await?;
     let refused = answer["refused"].as_i64().unwrap_or_default();
-    options.pipeline.format.show(answer, |replay: Replay| text(&replay))?;
+    options.format.show(answer, |replay: Replay| text(&replay))?;
     if refused == 0 { Ok(()) } else { Err(format!("{} refused again", counted(refused, "row")).into()) }
 }
 

@@ -112,7 +112,6 @@ async fn wait(
     followed?.pop().ok_or_else(|| "the run is not to be found".into())
 }
 
-/// The summary of a run.
 fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
 use super::files::CONTROL_FILE;
 
 /// Whose rights the server runs with.
@@ -19,7 +19,7 @@ pub(super) enum Account {
 
 impl Account {
     /// The owner of the cluster if there is one; else, for root, `postgres` or `nobody`.
-    pub(super) fn for_cluster(cluster: &Path) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) fn for_cluster(cluster: &Path) -> EmbeddedResult<Self> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self::Ours);
         }
@@ -54,8 +54,7 @@ impl Account {
         command
     }
 
-    /// Gives a file or directory of ours to this account.
-    pub(super) fn take_over(&self, path: &Path) -> Result<(), EmbeddedPostgresError> {
+    pub(super) fn take_over(&self, path: &Path) -> EmbeddedResult<()> {
         match self {
             Self::Ours => Ok(()),
             Self::Lesser { uid, gid, .. } => {

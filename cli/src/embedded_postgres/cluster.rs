@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
 use super::files::{is_cluster, last_lines, sync_directory, write_whole};
 use super::home::ServerFiles;
 use super::installation::Installation;
@@ -19,13 +19,12 @@ pub(super) const OWNER: &str = "vitrina_owner";
 
 const UNFINISHED: &str = "postgres.new-";
 
-/// Whether there is a cluster to start.
 pub(super) fn exists(home: &ServerFiles) -> bool {
     is_cluster(&home.cluster())
 }
 
 /// Removes what killed attempts left, and sets aside a directory that stands in the cluster's place but is none.
-pub(super) fn tidy(home: &ServerFiles) -> Result<(), EmbeddedPostgresError> {
+pub(super) fn tidy(home: &ServerFiles) -> EmbeddedResult<()> {
     let entries = fs::read_dir(&home.directory).map_err(files("list", &home.directory))?;
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -40,11 +39,7 @@ pub(super) fn tidy(home: &ServerFiles) -> Result<(), EmbeddedPostgresError> {
 }
 
 /// Runs `initdb` and puts the result in its place.
-pub(super) async fn create(
-    home: &ServerFiles,
-    installation: &Installation,
-    password: &str,
-) -> Result<(), EmbeddedPostgresError> {
+pub(super) async fn create(home: &ServerFiles, installation: &Installation, password: &str) -> EmbeddedResult<()> {
     let unfinished = home.directory.join(format!("{UNFINISHED}{}", Uuid::new_v4().simple()));
     info!(path = %home.cluster().display(), "creating a database");
     DirBuilder::new().mode(0o700).create(&unfinished).map_err(files("create", &unfinished))?;
@@ -59,7 +54,7 @@ async fn init(
     installation: &Installation,
     unfinished: &Path,
     password: &str,
-) -> Result<(), EmbeddedPostgresError> {
+) -> EmbeddedResult<()> {
     let (data, secret) = (unfinished.join("data"), unfinished.join("password"));
     write_whole(&secret, password)?;
     home.account.take_over(&secret)?;
@@ -78,7 +73,7 @@ async fn run_initdb(
     installation: &Installation,
     data: &Path,
     secret: &Path,
-) -> Result<Output, EmbeddedPostgresError> {
+) -> EmbeddedResult<Output> {
     let program = installation.program("initdb");
     let mut command = home.account.command(&program);
     command
@@ -109,7 +104,7 @@ fn remove(unfinished: &Path) {
     }
 }
 
-fn set_aside(directory: &Path) -> Result<(), EmbeddedPostgresError> {
+fn set_aside(directory: &Path) -> EmbeddedResult<()> {
     let aside = directory.with_added_extension(format!("incomplete-{}", Uuid::new_v4().simple()));
     fs::rename(directory, &aside).map_err(files("move away", directory))?;
     warn!(path = %aside.display(), "set aside a directory that is no complete database");

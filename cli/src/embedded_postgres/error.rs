@@ -63,6 +63,8 @@ pub enum EmbeddedPostgresError {
     NotStopped { pid: i32, seconds: u64 },
 }
 
+pub(super) type EmbeddedResult<T> = Result<T, EmbeddedPostgresError>;
+
 /// Gives an I/O error its path: `fs::read(p).map_err(files("read", p))`.
 pub(super) fn files(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EmbeddedPostgresError {
     let path = path.to_path_buf();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedResult, files};
 
 /// A directory with this file in it is a cluster.
 pub(super) const CONTROL_FILE: &str = "global/pg_control";
@@ -15,13 +15,12 @@ pub(super) const CONTROL_FILE: &str = "global/pg_control";
 const QUOTED_LINES: usize = 15;
 const QUOTED_BYTES: u64 = 16 * 1024;
 
-/// Whether there is a cluster in this directory.
 pub(super) fn is_cluster(directory: &Path) -> bool {
     directory.join(CONTROL_FILE).exists()
 }
 
 /// Writes a file that only we can read. A crash leaves the old content or the new one, never a part.
-pub(super) fn write_whole(path: &Path, content: &str) -> Result<(), EmbeddedPostgresError> {
+pub(super) fn write_whole(path: &Path, content: &str) -> EmbeddedResult<()> {
     let draft = path.with_added_extension("draft");
     let write = || {
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
@@ -33,7 +32,7 @@ pub(super) fn write_whole(path: &Path, content: &str) -> Result<(), EmbeddedPost
 }
 
 /// Reads a password, `None` where there is none yet.
-pub(super) fn read_password(path: &Path) -> Result<Option<String>, EmbeddedPostgresError> {
+pub(super) fn read_password(path: &Path) -> EmbeddedResult<Option<String>> {
     match fs::read_to_string(path) {
         Ok(password) => Ok(Some(password.trim().to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -42,7 +41,7 @@ pub(super) fn read_password(path: &Path) -> Result<Option<String>, EmbeddedPostg
 }
 
 /// Reads a password or makes one up: random, and safe in a URL.
-pub(super) fn read_or_create_password(path: &Path) -> Result<String, EmbeddedPostgresError> {
+pub(super) fn read_or_create_password(path: &Path) -> EmbeddedResult<String> {
     if let Some(password) = read_password(path)? {
         return Ok(password);
     }
@@ -52,7 +51,7 @@ pub(super) fn read_or_create_password(path: &Path) -> Result<String, EmbeddedPos
 }
 
 /// Makes the names in a directory durable.
-pub(super) fn sync_directory(directory: &Path) -> Result<(), EmbeddedPostgresError> {
+pub(super) fn sync_directory(directory: &Path) -> EmbeddedResult<()> {
     File::open(directory).and_then(|opened| opened.sync_all()).map_err(files("sync", directory))
 }
 
@@ -69,7 +68,6 @@ pub(super) fn tail(log: &Path, start: u64) -> String {
     last_lines(&read().unwrap_or_default())
 }
 
-/// The last lines of a program's output.
 pub(super) fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

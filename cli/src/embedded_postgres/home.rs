@@ -19,7 +19,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
 use super::files::is_cluster;
 
 const ELSEWHERE: &str = "/var/lib/vitrina";
@@ -34,7 +34,7 @@ pub(super) struct ServerFiles {
 
 impl ServerFiles {
     /// Creates the data directory if need be and decides where the cluster is or will be.
-    pub(super) async fn open(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) async fn open(data_dir: &Path) -> EmbeddedResult<Self> {
         let data_dir = create_data_dir(data_dir)?;
         let here = data_dir.join("postgres");
         let account = Account::for_cluster(&here)?;
@@ -72,7 +72,7 @@ impl ServerFiles {
 }
 
 /// Creates the directory so that only its owner can list it, and makes its path absolute.
-fn create_data_dir(data_dir: &Path) -> Result<PathBuf, EmbeddedPostgresError> {
+fn create_data_dir(data_dir: &Path) -> EmbeddedResult<PathBuf> {
     if !data_dir.exists() {
         create_enterable(data_dir)?;
     }
@@ -80,7 +80,7 @@ fn create_data_dir(data_dir: &Path) -> Result<PathBuf, EmbeddedPostgresError> {
 }
 
 /// Independent of the umask: a server that runs as another account must be able to enter.
-fn create_enterable(directory: &Path) -> Result<(), EmbeddedPostgresError> {
+fn create_enterable(directory: &Path) -> EmbeddedResult<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o755).create(directory).map_err(files("create", directory))?;
     fs::set_permissions(directory, Permissions::from_mode(0o711)).map_err(files("set the rights of", directory))
@@ -96,7 +96,7 @@ pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
     directory.is_dir().then(|| directory.to_path_buf())
 }
 
-fn use_system_directory(data_dir: &Path, account: &Account) -> Result<PathBuf, EmbeddedPostgresError> {
+fn use_system_directory(data_dir: &Path, account: &Account) -> EmbeddedResult<PathBuf> {
     let parent = Path::new(ELSEWHERE);
     let directory = parent.join(fingerprint(data_dir));
     create_enterable(parent)?;

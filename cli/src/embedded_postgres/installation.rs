@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::error::EmbeddedPostgresError;
+use super::error::{EmbeddedPostgresError, EmbeddedResult};
 
 /// Directories in which `initdb` and `postgres` are looked for, the preferred ones first.
 #[derive(Debug, Clone)]
@@ -27,13 +27,12 @@ impl SearchPath {
         Self(directories)
     }
 
-    /// These directories and no others.
     pub fn only(directories: Vec<PathBuf>) -> Self {
         Self(directories)
     }
 
     /// The preferred installation, or for an existing cluster the one of its major version.
-    pub(super) fn find(&self, cluster: &Path) -> Result<Installation, EmbeddedPostgresError> {
+    pub(super) fn find(&self, cluster: &Path) -> EmbeddedResult<Installation> {
         let mut installations = self.0.iter().filter_map(|directory| Installation::in_directory(directory));
         let Some(wanted) = version_of_cluster(cluster) else {
             return installations.next().ok_or(EmbeddedPostgresError::NotInstalled);
@@ -54,7 +53,6 @@ impl SearchPath {
     }
 }
 
-/// One installed PostgreSQL.
 #[derive(Debug)]
 pub(super) struct Installation {
     bin: PathBuf,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::error::EmbeddedPostgresError;
+use super::error::{EmbeddedPostgresError, EmbeddedResult};
 use super::files::{tail, write_whole};
 use super::home::ServerFiles;
 use super::installation::Installation;
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) async fn adopt_or_start(
     home: &ServerFiles,
     installation: &Installation,
-) -> Result<(Postmaster, u16), EmbeddedPostgresError> {
+) -> EmbeddedResult<(Postmaster, u16)> {
     let (postmaster, port) = match adopt(home).await? {
         Some(adopted) => adopted,
         None => start(home, installation).await?,
@@ -33,7 +33,7 @@ pub(super) async fn adopt_or_start(
 }
 
 /// `None` if no server was left running, or if it was about to end.
-async fn adopt(home: &ServerFiles) -> Result<Option<(Postmaster, u16)>, EmbeddedPostgresError> {
+async fn adopt(home: &ServerFiles) -> EmbeddedResult<Option<(Postmaster, u16)>> {
     let Some(mut postmaster) = Postmaster::left_running(&home.cluster()) else {
         return Ok(None);
     };
@@ -44,7 +44,7 @@ async fn adopt(home: &ServerFiles) -> Result<Option<(Postmaster, u16)>, Embedded
     Ok(port.map(|port| (postmaster, port)))
 }
 
-async fn start(home: &ServerFiles, installation: &Installation) -> Result<(Postmaster, u16), EmbeddedPostgresError> {
+async fn start(home: &ServerFiles, installation: &Installation) -> EmbeddedResult<(Postmaster, u16)> {
     let mut wanted = preferred_port(home)?;
     let mut said = String::new();
     for _ in 0..ATTEMPTS {
@@ -69,7 +69,7 @@ async fn start(home: &ServerFiles, installation: &Installation) -> Result<(Postm
 }
 
 /// Waits until the server accepts connections and returns its port, or `None` if it ended instead.
-async fn ready(postmaster: &mut Postmaster, home: &ServerFiles) -> Result<Option<u16>, EmbeddedPostgresError> {
+async fn ready(postmaster: &mut Postmaster, home: &ServerFiles) -> EmbeddedResult<Option<u16>> {
     let asked = Instant::now();
     let mut news_due = NEWS_EVERY;
     while postmaster.is_alive() {
@@ -90,7 +90,7 @@ async fn ready(postmaster: &mut Postmaster, home: &ServerFiles) -> Result<Option
 }
 
 /// The port of the last start, so that noted addresses keep working, or another one if that is in use.
-fn preferred_port(home: &ServerFiles) -> Result<u16, EmbeddedPostgresError> {
+fn preferred_port(home: &ServerFiles) -> EmbeddedResult<u16> {
     let last = fs::read_to_string(home.port()).ok().and_then(|text| text.trim().parse().ok());
     match last {
         Some(port) if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() => Ok(port),
@@ -98,7 +98,7 @@ fn preferred_port(home: &ServerFiles) -> Result<u16, EmbeddedPostgresError> {
     }
 }
 
-fn any_free_port() -> Result<u16, EmbeddedPostgresError> {
+fn any_free_port() -> EmbeddedResult<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())

@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
 use super::home::ServerFiles;
 
 /// Holds the lock as long as it lives.
@@ -12,7 +12,7 @@ pub(super) struct Lock(#[expect(dead_code, reason = "closing the file releases t
 
 impl Lock {
     /// Takes the lock and writes our process id, or returns the holder.
-    pub(super) fn take(home: &ServerFiles) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) fn take(home: &ServerFiles) -> EmbeddedResult<Self> {
         let path = home.directory.join("vitrina.lock");
         let mut file = File::options()
             .read(true)

@@ -14,12 +14,11 @@ use tokio::process::Child;
 use tokio::time::sleep;
 use tracing::warn;
 
-use super::error::{EmbeddedPostgresError, files};
+use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
 use super::home::ServerFiles;
 use super::installation::Installation;
 use super::pid_file::PidFile;
 
-/// The interval of a waiting loop.
 pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// A log of more bytes is set aside when the server starts.
@@ -28,6 +27,18 @@ const LARGE_LOG: u64 = 16 * 1024 * 1024;
 /// A fast shutdown ends all sessions and writes what is in memory; an immediate one leaves that to the next start.
 const SHUTDOWNS: [(Signal, Duration); 2] =
     [(Signal::INT, Duration::from_secs(30)), (Signal::QUIT, Duration::from_secs(10))];
+
+/// Settings that override the cluster's `postgresql.conf`.
+const SETTINGS: [&str; 8] = [
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "fsync=on",
+    "full_page_writes=on",
+    "max_connections=200",
+    "timezone=UTC",
+    "log_timezone=UTC",
+    "logging_collector=off",
+];
 
 /// A running server. Dropping it asks it to shut down.
 #[derive(Debug)]
@@ -39,18 +50,15 @@ pub(super) struct Postmaster {
 
 impl Postmaster {
     /// Starts a server that listens on this port of 127.0.0.1 and nowhere else.
-    pub(super) fn spawn(
-        home: &ServerFiles,
-        installation: &Installation,
-        port: u16,
-    ) -> Result<Self, EmbeddedPostgresError> {
+    pub(super) fn spawn(home: &ServerFiles, installation: &Installation, port: u16) -> EmbeddedResult<Self> {
         let (program, cluster) = (installation.program("postgres"), home.cluster());
         let log = open_log(&home.log())?;
         let errors = log.try_clone().map_err(files("open", &home.log()))?;
         let mut command = home.account.command(&program);
         command.arg("-D").arg(&cluster);
-        for setting in settings(port) {
-            command.arg("-c").arg(setting);
+        command.arg("-c").arg(format!("port={port}"));
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
         }
         if let Some(stale) = PidFile::read(&cluster) {
             // The server believes a stale pid file if any process has that number; declared as its own
@@ -90,7 +98,7 @@ impl Postmaster {
     }
 
     /// Shuts the server down in order, and if that takes too long, at once.
-    pub(super) async fn stop(mut self) -> Result<(), EmbeddedPostgresError> {
+    pub(super) async fn stop(mut self) -> EmbeddedResult<()> {
         for (signal, patience) in SHUTDOWNS {
             self.signal(signal);
             if self.ends_within(patience).await {
@@ -128,21 +136,6 @@ impl Drop for Postmaster {
     }
 }
 
-/// Settings that override the cluster's `postgresql.conf`.
-fn settings(port: u16) -> [String; 9] {
-    [
-        format!("port={port}"),
-        "listen_addresses=127.0.0.1".to_owned(),
-        "unix_socket_directories=".to_owned(),
-        "fsync=on".to_owned(),
-        "full_page_writes=on".to_owned(),
-        "max_connections=200".to_owned(),
-        "timezone=UTC".to_owned(),
-        "log_timezone=UTC".to_owned(),
-        "logging_collector=off".to_owned(),
-    ]
-}
-
 /// Whether the process is a server on this cluster. A process that has ended but was not reaped is none.
 fn serves(pid: Pid, cluster: &Path) -> bool {
     let command = command_line(pid).unwrap_or_default();
@@ -160,7 +153,7 @@ fn command_line(pid: Pid) -> Option<String> {
 }
 
 /// Opens the log for appending; one that has grown large makes room, and its predecessor goes.
-fn open_log(path: &Path) -> Result<File, EmbeddedPostgresError> {
+fn open_log(path: &Path) -> EmbeddedResult<File> {
     if fs::metadata(path).is_ok_and(|log| log.len() > LARGE_LOG) {
         fs::rename(path, path.with_added_extension("old")).map_err(files("rotate", path))?;
     }

@@ -7,9 +7,8 @@ use super::files::read_password;
 use super::home::noted_elsewhere;
 use super::pid_file::PidFile;
 use super::postmaster::Postmaster;
-use super::{APP, DATABASE, EmbeddedPostgresError, url};
+use super::{APP, DATABASE, EmbeddedResult, url};
 
-/// How to connect to a running server.
 #[derive(Debug, Clone)]
 pub struct Running {
     /// As the owner, who may do everything.
@@ -18,7 +17,7 @@ pub struct Running {
 }
 
 /// The server of this data directory, if one is running. Starts and changes nothing.
-pub fn running(data_dir: &Path) -> Result<Option<Running>, EmbeddedPostgresError> {
+pub fn running(data_dir: &Path) -> EmbeddedResult<Option<Running>> {
     let Ok(data_dir) = data_dir.canonicalize() else { return Ok(None) };
     let directory = noted_elsewhere(&data_dir).unwrap_or(data_dir);
     let cluster = directory.join("postgres");

@@ -3,7 +3,7 @@
 use super::ColumnType;
 
 /// A column that a query returns, or a transform makes of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct SourceColumn {
     pub name: String,
     pub type_oid: u32,

@@ -137,8 +137,8 @@ async fn claim(
 fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
     match (before, anew) {
         (true, _) => "resumed by a worker",
-        (false, Some(runs::Anew::OtherIndex)) => {
-            "begun by a worker, at the first row: the checkpoint is of another index"
+        (false, Some(runs::Anew::OtherTarget)) => {
+            "begun by a worker, at the first row: the checkpoint is of another target"
         }
         (false, Some(runs::Anew::Retyped)) => {
             "begun by a worker, at the first row: the type of incremental_key or incremental_id_key has changed"

@@ -1,6 +1,7 @@
 //! `pg_temp.vitrina_source`, `vitrina_target` and `vitrina_differing`: both sides of a comparison that no single statement
 //! can read, put down by id in tables of the session, where the server tells them apart.
 
+use serde::Deserialize;
 use sqlx::{PgConnection, postgres::PgCopyIn};
 
 use crate::{domain::report::DifferenceKind, sql::copy::CopyRows};
@@ -28,7 +29,8 @@ pub struct Entry<'a> {
 }
 
 /// What is the same and what is not.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Totals {
     /// Settled rows of the source.
     pub source_rows: i64,
@@ -41,6 +43,21 @@ pub struct Totals {
     /// Rows that the source does not have.
     pub extra: i64,
     pub different: i64,
+}
+
+impl Totals {
+    /// Rows that are not the same.
+    pub fn differing(&self) -> i64 {
+        self.missing + self.extra + self.different
+    }
+}
+
+/// A row that differs.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct Differing {
+    pub id: String,
+    /// The values of its key as text; the id alone where nothing tells the key.
+    pub key: Vec<Option<String>>,
 }
 
 /// Makes the tables, which the end of the transaction removes. What is put down in them comes as fast as an index is read.
@@ -120,7 +137,7 @@ pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
         .await
 }
 
-/// Makes `vitrina_differing` of the rows that differ, readable for whoever runs users' queries, and counts.
+/// Makes `vitrina_differing` of the rows that differ, and counts.
 pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
     sqlx::raw_sql(
         r#"
@@ -136,7 +153,6 @@ pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
         full join pg_temp.vitrina_target t on t.id = s.id
         where s.id is null or (s.settled and (t.id is null or t.hash <> s.hash));
         analyze pg_temp.vitrina_differing;
-        grant select on pg_temp.vitrina_differing to vitrina_query;
         "#,
     )
     .execute(&mut *tx)
@@ -159,6 +175,12 @@ pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
     .fetch_one(tx)
     .await?;
     Ok(Totals { source_rows, target_rows, in_flight, missing, extra, different })
+}
+
+/// Up to `limit` rows that differ, in the order of their ids, after this one.
+pub async fn differing(tx: &mut PgConnection, after: Option<&str>, limit: i64) -> sqlx::Result<Vec<Differing>> {
+    let text = "select id, key from pg_temp.vitrina_differing where $1::text is null or id > $1 order by id limit $2";
+    sqlx::query_as(text).bind(after).bind(limit).fetch_all(tx).await
 }
 
 /// Leaves only the rows with these ids among those that differ.

@@ -18,7 +18,7 @@ use tokio::{
 };
 use vitrina_shared::domain::IndexOptions;
 
-use crate::rejected::{MOST_REJECTED_BYTES, too_much_rejected};
+use crate::rejected::{MOST_REJECTED_BYTES, Rejected, too_much_rejected};
 
 use super::{client::Client, document::Document, error::SinkError};
 use chunk::Gathering;
@@ -27,7 +27,6 @@ use limiter::Limiter;
 /// Fewer documents are not worth a request of their own.
 const MIN_SHARE: usize = 500;
 
-/// What to do with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// `update` with `doc_as_upsert`: creates it, or changes the fields that differ.
@@ -52,13 +51,6 @@ pub struct Written {
     pub deleted: u64,
     /// Documents that the server will never take.
     pub rejected: Vec<Rejected>,
-}
-
-/// A document that cannot be written as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejected {
-    pub document: Document,
-    pub reason: String,
 }
 
 /// Where documents go and within which bounds. Shared by the writers of one target, so that they learn together how much
@@ -134,7 +126,7 @@ impl BulkWriter {
     /// Takes a document, and waits while too many are under way.
     pub async fn push(&mut self, document: Document) -> Result<(), SinkError> {
         if let Some(reason) = document.problem() {
-            let rejected = vec![Rejected { document, reason: reason.to_owned() }];
+            let rejected = vec![document.rejected(reason.to_owned())];
             return self.count(Written { rejected, ..Written::default() });
         }
         let bytes = self.gathering.bytes() + document.body.len() + document.id.len();
@@ -146,7 +138,6 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Sends what was taken so far.
     pub async fn flush(&mut self) -> Result<(), SinkError> {
         if self.gathering.is_empty() { Ok(()) } else { self.dispatch().await }
     }
@@ -181,17 +172,17 @@ impl BulkWriter {
     }
 
     fn count(&mut self, more: Written) -> Result<(), SinkError> {
-        self.rejected_bytes += more.rejected.iter().map(|rejected| rejected.document.body.len()).sum::<usize>();
+        self.rejected_bytes += more.rejected.iter().map(|rejected| rejected.doc.len()).sum::<usize>();
         self.written.add(more);
         if self.rejected_bytes > MOST_REJECTED_BYTES {
             return Err(SinkError::row(too_much_rejected("Elasticsearch refuses")));
         }
         let rejected = self.written.rejected.len() as u64;
         let Some(last) = self.written.rejected.last().filter(|_| rejected > self.max_rejects) else { return Ok(()) };
-        let (id, reason) = (&last.document.id, &last.reason);
+        let Rejected { id, error, .. } = last;
         Err(SinkError::row(match self.max_rejects {
-            0 => format!("Elasticsearch refuses document `{id}`: {reason}"),
-            most => format!("Elasticsearch refuses more than {most} documents; the last one, `{id}`: {reason}"),
+            0 => format!("Elasticsearch refuses document `{id}`: {error}"),
+            most => format!("Elasticsearch refuses more than {most} documents; the last one, `{id}`: {error}"),
         }))
     }
 }

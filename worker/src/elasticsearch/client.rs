@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -22,6 +22,8 @@ use vitrina_shared::{
     domain::ErrorClass,
 };
 
+use crate::mutex::unpoisoned;
+
 use super::{
     error::{SinkError, retry_after},
     nodes::Nodes,
@@ -32,13 +34,14 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Client {
     nodes: Nodes<Transport>,
-    gzip: bool,
-    patience: Duration,
+    /// Whether bodies are compressed.
+    pub(super) gzip: bool,
+    /// How long to go on with requests that get nothing done.
+    pub(super) patience: Duration,
     /// When indexes were replaced that cannot note it themselves, by name.
     replaced: Arc<Mutex<HashMap<String, u64>>>,
 }
 
-/// What the server said.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -67,23 +70,11 @@ impl Client {
 
     /// When an index was seen replaced for the first time, which is `now` unless it was asked for before.
     pub(super) fn replaced_at(&self, index: &str, now: u64) -> u64 {
-        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
-        *replaced.entry(index.to_owned()).or_insert(now)
+        *unpoisoned(&self.replaced).entry(index.to_owned()).or_insert(now)
     }
 
-    /// Forgets an index that is gone.
     pub(super) fn forget_replaced(&self, index: &str) {
-        self.replaced.lock().unwrap_or_else(PoisonError::into_inner).remove(index);
-    }
-
-    /// Whether bodies are compressed.
-    pub fn gzip(&self) -> bool {
-        self.gzip
-    }
-
-    /// How long to go on with requests that get nothing done.
-    pub fn patience(&self) -> Duration {
-        self.patience
+        unpoisoned(&self.replaced).remove(index);
     }
 
     /// Sends a request with a JSON body and returns the answer, whatever its status. All requests that are sent this way
@@ -108,7 +99,6 @@ impl Client {
         self.send(method, path, body).await?.success()
     }
 
-    /// Sends newline-delimited JSON, compressed or not.
     pub async fn send_lines(&self, path: &str, body: Bytes, compressed: bool) -> Result<Answer, SinkError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));

@@ -20,7 +20,7 @@ const PAGE_BYTES: u64 = 1024 * 1024;
 
 /// The documents of an index as of one moment, page by page.
 #[derive(Debug)]
-pub struct Contents<'a> {
+pub struct IndexContents<'a> {
     index: &'a Index,
     page: Bytes,
     total: u64,
@@ -28,7 +28,7 @@ pub struct Contents<'a> {
 }
 
 #[derive(Deserialize)]
-struct Page<'a> {
+struct SearchPage<'a> {
     #[serde(rename = "_scroll_id", default)]
     place: Option<String>,
     #[serde(borrow)]
@@ -75,20 +75,19 @@ struct FetchedDocument<'a> {
 }
 
 impl Index {
-    /// Whether there is an index behind the name.
     pub async fn is_there(&self) -> Result<bool, SinkError> {
         Ok(self.serving().await?.is_some())
     }
 
     /// Begins to read what can be searched now; with `bodies`, or the ids alone.
-    pub async fn contents(&self, bodies: bool) -> Result<Contents<'_>, SinkError> {
+    pub async fn contents(&self, bodies: bool) -> Result<IndexContents<'_>, SinkError> {
         let path = format!("/{}/_search?scroll={KEEP}&allow_partial_search_results=false", self.name);
         let wanted = json!({
             "size": self.page_size().await?, "sort": ["_doc"], "track_total_hits": true, "_source": bodies,
         });
         let page = self.read(&path, &wanted).await?;
-        let total = parse::<Page<'_>>(&page)?.hits.total.map_or(0, |total| total.value);
-        Ok(Contents { index: self, page, total, seen: 0 })
+        let total = parse::<SearchPage<'_>>(&page)?.hits.total.map_or(0, |total| total.value);
+        Ok(IndexContents { index: self, page, total, seen: 0 })
     }
 
     /// As many documents as make a page of bounded size, by the average of those that are there.
@@ -131,11 +130,11 @@ impl Index {
             Err(error) if error.kind == SinkErrorKind::BadRequest => return Ok(None),
             Err(error) => return Err(error),
         };
-        let page: Page<'_> = parse(&body)?;
+        let page: SearchPage<'_> = parse(&body)?;
         let Some(hit) = page.hits.hits.first().filter(|hit| hit.sort.first().is_some_and(|by| !by.is_null())) else {
             return Ok(None);
         };
-        let fields: Option<super::fingerprint::Fields<'_>> =
+        let fields: Option<HashMap<String, &RawValue>> =
             hit.body.and_then(|body| serde_json::from_str(body.get()).ok());
         Ok(fields.and_then(|fields| fields.get(field).map(|value| value.get().to_owned())))
     }
@@ -149,10 +148,10 @@ impl Index {
     }
 }
 
-impl Contents<'_> {
+impl IndexContents<'_> {
     /// Gives every document of the next page to `each`. Whether there may be more.
     pub async fn next(&mut self, mut each: impl FnMut(&str, &str)) -> Result<bool, SinkError> {
-        let page: Page<'_> = parse(&self.page)?;
+        let page: SearchPage<'_> = parse(&self.page)?;
         for hit in &page.hits.hits {
             each(&hit.id, hit.body.map_or("", RawValue::get));
         }

@@ -16,13 +16,10 @@ const BLOCKED: &str = "cluster_block_exception";
 /// What a caller can do something about besides giving up or trying again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SinkErrorKind {
-    /// An index is read-only.
     Blocked,
-    /// What was to be created is there.
     AlreadyExists,
     /// The server answered 400: it cannot do what was asked.
     BadRequest,
-    /// Anything else.
     Other,
 }
 
@@ -44,7 +41,6 @@ pub struct SinkError {
     pub class: ErrorClass,
     /// What the server has answered.
     pub kind: SinkErrorKind,
-    /// What happened, for the user.
     pub message: String,
 }
 

@@ -32,16 +32,13 @@ pub struct Index {
     pub(super) client: Client,
     pub(super) name: String,
     pub(super) options: IndexOptions,
-    /// This installation.
     pub(super) owner: String,
 }
 
-/// An index that can be written.
 #[derive(Debug)]
 pub struct Ready {
     /// What the server calls this very index.
     pub uuid: String,
-    /// The way to its documents.
     pub route: Arc<Route>,
 }
 
@@ -51,12 +48,10 @@ impl Index {
         Self { client, name: name.into(), options, owner: installation.to_string() }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What was decided about it.
     pub fn options(&self) -> &IndexOptions {
         &self.options
     }
@@ -116,7 +111,6 @@ impl Index {
         self.client.ask(Method::Post, &format!("/{name}/_refresh"), None).await.map(|_| ())
     }
 
-    /// The physical index that this run creates.
     pub(super) fn physical(&self, run: RunId) -> String {
         format!("{}{MARK}{run}", self.name)
     }
@@ -165,7 +159,7 @@ impl Index {
     /// an index without the mark of this installation.
     pub(super) async fn behind(&self) -> Result<Vec<Physical>, SinkError> {
         let name = &self.name;
-        let found = self.look(name).await?;
+        let found = self.list_physical(name).await?;
         if found.iter().any(|index| index.name == *name) {
             let mappings = json!({"mappings": {"_meta": noting(Map::new(), Some(&self.owner), None)}});
             return Err(self.refusal(format!(
@@ -204,16 +198,15 @@ impl Index {
 
     /// All physical indexes that this installation made for this target, in use or not.
     pub async fn ours(&self) -> Result<Vec<Physical>, SinkError> {
-        let found = self.look(&format!("{}{MARK}*", self.name)).await?;
+        let found = self.list_physical(&format!("{}{MARK}*", self.name)).await?;
         Ok(found.into_iter().filter(|physical| self.is_ours(physical)).collect())
     }
 
-    /// One physical index, if it is there.
-    pub(super) async fn look_at(&self, physical: &str) -> Result<Option<Physical>, SinkError> {
-        Ok(self.look(physical).await?.pop())
+    pub(super) async fn find_physical(&self, physical: &str) -> Result<Option<Physical>, SinkError> {
+        Ok(self.list_physical(physical).await?.pop())
     }
 
-    async fn look(&self, names: &str) -> Result<Vec<Physical>, SinkError> {
+    async fn list_physical(&self, names: &str) -> Result<Vec<Physical>, SinkError> {
         let answer = self.client.send(Method::Get, &format!("/{names}"), None).await?;
         if answer.is_no_index() { Ok(Vec::new()) } else { Physical::all(answer.success()?) }
     }

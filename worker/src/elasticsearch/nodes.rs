@@ -2,11 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use crate::mutex::unpoisoned;
 
 /// How long a node that did not answer is left alone.
 const REST: Duration = Duration::from_secs(30);
@@ -21,7 +23,6 @@ struct Turns<T> {
     turn: AtomicUsize,
 }
 
-/// One of them.
 #[derive(Debug)]
 pub struct Node<T> {
     pub transport: T,
@@ -46,22 +47,20 @@ impl<T> Nodes<T> {
 }
 
 impl<T> Node<T> {
-    /// It did not answer.
     pub fn lost(&self) {
         self.set(Some(Instant::now() + REST));
     }
 
-    /// It did.
     pub fn answered(&self) {
         self.set(None);
     }
 
     fn set(&self, until: Option<Instant>) {
-        *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *unpoisoned(&self.rests_until) = until;
     }
 
     fn rests(&self) -> bool {
-        self.rests_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+        unpoisoned(&self.rests_until).is_some_and(|until| Instant::now() < until)
     }
 }
 

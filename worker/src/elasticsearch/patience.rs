@@ -17,7 +17,6 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Goes on for this long.
     pub fn new(limit: Duration) -> Self {
         Self { limit, since: None, next: FIRST_PAUSE }
     }

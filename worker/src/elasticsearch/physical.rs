@@ -20,11 +20,8 @@ use super::error::SinkError;
 /// A state that an index is marked with, besides serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// A run is building it.
     Building,
-    /// Another one has taken its place.
     Replaced,
-    /// It is being removed.
     Doomed,
 }
 
@@ -42,7 +39,6 @@ impl Mark {
     }
 }
 
-/// A physical index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Physical {
     pub name: String,
@@ -51,9 +47,7 @@ pub struct Physical {
     /// Its aliases, with what the server says of each.
     pub aliases: Map<String, Value>,
     pub closed: bool,
-    /// The `_meta` of its mapping.
     pub meta: Map<String, Value>,
-    /// The fields of its mapping.
     pub fields: Map<String, Value>,
 }
 
@@ -82,12 +76,10 @@ impl Physical {
         Ok(Self { name, uuid, aliases, closed, meta, fields })
     }
 
-    /// Whether an alias leads to it.
     pub fn has(&self, alias: &str) -> bool {
         self.aliases.contains_key(alias)
     }
 
-    /// Whether it is marked so.
     pub fn is(&self, mark: Mark) -> bool {
         self.has(&mark.of(&self.name))
     }

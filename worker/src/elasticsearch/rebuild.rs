@@ -36,7 +36,7 @@ impl Index {
             settings["refresh_interval"] = json!("-1");
             self.create(&physical, &alias, columns, &settings).await?;
         }
-        let built = self.look_at(&physical).await?.filter(|built| self.can_take_over(built));
+        let built = self.find_physical(&physical).await?.filter(|built| self.can_take_over(built));
         let built = built.ok_or_else(|| lost(&physical))?;
         if built.is(Mark::Building) && built.has(&self.name) {
             self.change_aliases(&[remove(&physical, &self.name)]).await?;
@@ -120,7 +120,7 @@ impl Index {
 
     /// Whether the run's index serves. One that cannot take over any more is told.
     async fn has_taken_over(&self, physical: &str) -> Result<bool, SinkError> {
-        let built = self.look_at(physical).await?.filter(|built| self.can_take_over(built));
+        let built = self.find_physical(physical).await?.filter(|built| self.can_take_over(built));
         Ok(built.ok_or_else(|| lost(physical))?.has(&self.name))
     }
 

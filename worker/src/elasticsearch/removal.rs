@@ -112,7 +112,7 @@ impl Index {
 
     /// Removes an index that has this mark, unless somebody has given it an alias since. Whether it did.
     async fn remove_marked(&self, physical: &str, mark: Mark) -> Result<bool, SinkError> {
-        if !self.look_at(physical).await?.is_some_and(|found| found.is_only(mark)) {
+        if !self.find_physical(physical).await?.is_some_and(|found| found.is_only(mark)) {
             return Ok(false);
         }
         let answer = self.client.send(Method::Delete, &format!("/{physical}"), None).await?;

@@ -13,13 +13,11 @@ const NO_CLUSTER: &str = "_na_";
 /// What writing, rebuilding and cleaning up an index needs.
 const PRIVILEGES: [&str; 5] = ["create_index", "index", "read", "manage", "view_index_metadata"];
 
-/// What the server says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// `elasticsearch`, or the name of a server that speaks the same language.
     pub distribution: String,
     pub version: String,
-    /// Which cluster it belongs to.
     pub cluster: String,
 }
 

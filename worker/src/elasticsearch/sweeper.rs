@@ -1,8 +1,8 @@
-//! Removes indexes that nobody needs any more, of all targets.
+//! The indexes of all targets, and the removal of those that are not needed any more.
 
 use std::{collections::HashSet, time::Duration};
 
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 use vitrina_shared::{
     domain::{ELASTICSEARCH, IndexOptions, TargetName},
     store::{installation, runs, targets},
@@ -13,10 +13,18 @@ use super::{client::Client, error::SinkError, index::Index};
 /// A search that began before a swap may still be reading the replaced index.
 pub const GRACE: Duration = Duration::from_secs(60);
 
-/// What was done.
+/// The indexes of all targets in the whitelist.
+pub async fn indexes(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    let index = |name: TargetName| match name {
+        TargetName::External(ELASTICSEARCH, index) => Some(index),
+        TargetName::External(..) | TargetName::Mart(_) => None,
+    };
+    let listed = targets::list(connection).await?;
+    Ok(listed.into_iter().filter_map(|target| target.target.parse().ok().and_then(index)).collect())
+}
+
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// The indexes that were removed.
     pub removed: Vec<String>,
     /// The targets of which something could not be removed, and why. The next time will do it.
     pub failed: Vec<(String, SinkError)>,

@@ -20,7 +20,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    failure::{self, Failure, JobKind},
+    failure::{self, FailedAttempt, JobKind},
     observe_wakeup,
 };
 use crate::{
@@ -120,7 +120,7 @@ impl JobKind for BatchJob {
         job: &HeldBatch,
         tx: &mut PgConnection,
         delay: Duration,
-        failure: Option<Failure<'_>>,
+        failure: Option<FailedAttempt<'_>>,
     ) -> Result<(), LifecycleError> {
         match failure {
             Some((class, error)) => execution::retry(tx, job, delay, class, error).await?,
@@ -134,7 +134,11 @@ impl JobKind for BatchJob {
         metrics::counter!(RETRIES, "pipeline" => pipeline, "class" => class.as_str()).increment(1);
     }
 
-    async fn fail(job: &HeldBatch, tx: &mut PgConnection, (class, error): Failure<'_>) -> Result<bool, LifecycleError> {
+    async fn fail(
+        job: &HeldBatch,
+        tx: &mut PgConnection,
+        (class, error): FailedAttempt<'_>,
+    ) -> Result<bool, LifecycleError> {
         Ok(execution::fail(tx, job, class, error).await? != Conclusion::Dropped)
     }
 

@@ -26,8 +26,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// How long the database may take to write what becomes of a job.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
-/// Why an attempt failed.
-pub(super) type Failure<'a> = (ErrorClass, &'a str);
+pub(super) type FailedAttempt<'a> = (ErrorClass, &'a str);
 
 /// A kind of job: how one is given up, put back and failed.
 #[async_trait]
@@ -38,8 +37,11 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
     const WHOLE: &'static str;
     type Error: Display + From<sqlx::Error> + Send;
 
-    /// The number of the batch.
-    fn batch(&self) -> Option<i64>;
+    /// The number of the batch, if it is one.
+    fn batch(&self) -> Option<i64> {
+        None
+    }
+
     /// The connections of such jobs.
     fn pool(env: &Environment) -> &PgPool;
     /// Why an attempt ended whose statement did not.
@@ -48,22 +50,24 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
     /// What is to be done about the error; nothing where the job has ended meanwhile.
     async fn verdict(
         job: &mut Held<Self>,
-        env: &Environment,
+        _env: &Environment,
         error: &BatchError,
-    ) -> Result<Option<Verdict>, Self::Error>;
+    ) -> Result<Option<Verdict>, Self::Error> {
+        Ok(Some(error.verdict(job.attempt)))
+    }
 
     /// Returns the job to the queue, with one more failed attempt where there is a failure.
     async fn put_back(
         job: &Held<Self>,
         tx: &mut PgConnection,
         delay: Duration,
-        failure: Option<Failure<'_>>,
+        failure: Option<FailedAttempt<'_>>,
     ) -> Result<(), Self::Error>;
 
     async fn count_repeated(_job: &Held<Self>, _env: &Environment, _class: ErrorClass) {}
 
     /// Ends the job with what it belongs to. Whether it was still this worker's: if not, nothing may be committed.
-    async fn fail(job: &Held<Self>, tx: &mut PgConnection, failure: Failure<'_>) -> Result<bool, Self::Error>;
+    async fn fail(job: &Held<Self>, tx: &mut PgConnection, failure: FailedAttempt<'_>) -> Result<bool, Self::Error>;
 
     fn note_failed(job: &Held<Self>, env: &Environment);
 }
@@ -128,7 +132,7 @@ async fn put_back<J: JobKind>(
     db: &PgPool,
     job: &Held<J>,
     delay: Duration,
-    failure: Option<Failure<'_>>,
+    failure: Option<FailedAttempt<'_>>,
 ) -> Result<(), J::Error> {
     let mut tx = db.begin().await?;
     J::put_back(job, &mut tx, delay, failure).await?;

@@ -17,15 +17,10 @@ use vitrina_shared::{
 };
 
 use super::{
-    failure::{self, Failure, JobKind},
+    failure::{self, FailedAttempt, JobKind},
     observe_wakeup,
 };
-use crate::{
-    environment::Environment,
-    error::{BatchError, Verdict},
-    maintenance::statements,
-    report,
-};
+use crate::{environment::Environment, error::BatchError, maintenance::statements, report};
 
 /// How soon a report looks for a slot again when all are taken.
 const SLOT_AGAIN: Duration = Duration::from_millis(500);
@@ -61,7 +56,7 @@ async fn make_report(env: &Environment, job: &mut HeldReport) {
     observe_wakeup(job);
     let (begun, id) = (Instant::now(), job.report_id.0);
     let outcome = tokio::select! {
-        outcome = super::execute::<ReportJob, _>(env, id, report::make(env, job)) => outcome,
+        outcome = super::execute::<ReportJob, _>(env, id, report::make_report(env, job)) => outcome,
         // Left where it is: the worker's end gives all such jobs back at once.
         () = give_up_when_stopped(env, id) => return statements::cancel(&env.reports, id, Reason::Shutdown).await,
     };
@@ -92,10 +87,6 @@ impl JobKind for ReportJob {
     const WHOLE: &'static str = "report";
     type Error = ReportError;
 
-    fn batch(&self) -> Option<i64> {
-        None
-    }
-
     fn pool(env: &Environment) -> &PgPool {
         &env.reports
     }
@@ -104,24 +95,16 @@ impl JobKind for ReportJob {
         BatchError::RunEnded("the report has ended".to_owned())
     }
 
-    async fn verdict(
-        job: &mut HeldReport,
-        _env: &Environment,
-        error: &BatchError,
-    ) -> Result<Option<Verdict>, ReportError> {
-        Ok(Some(error.verdict(job.attempt)))
-    }
-
     async fn put_back(
         job: &HeldReport,
         tx: &mut PgConnection,
         delay: Duration,
-        failure: Option<Failure<'_>>,
+        failure: Option<FailedAttempt<'_>>,
     ) -> Result<(), ReportError> {
         reports::put_back(tx, job, delay, failure).await
     }
 
-    async fn fail(job: &HeldReport, tx: &mut PgConnection, failure: Failure<'_>) -> Result<bool, ReportError> {
+    async fn fail(job: &HeldReport, tx: &mut PgConnection, failure: FailedAttempt<'_>) -> Result<bool, ReportError> {
         reports::fail(tx, job, failure).await
     }
 

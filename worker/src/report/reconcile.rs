@@ -9,11 +9,11 @@ use vitrina_shared::{
         report::{Depth, Reconciliation, Repair, Repaired, Verdict},
     },
     lifecycle::{self, Cause},
-    reports::{self, HeldReport},
+    reports::HeldReport,
     store::pipelines,
 };
 
-use super::{encode, subject};
+use super::{finish, keep_runs_away, subject};
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Compares, repairs if that is wanted, and ends the report.
-pub async fn make(
+pub async fn compare_target(
     env: &Environment,
     job: &HeldReport,
     report: &Report,
@@ -29,7 +29,7 @@ pub async fn make(
     repair: Repair,
 ) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let (subject, sink) = subject::look(env, job, report).await?;
+    let (subject, sink) = subject::open(env, job, report, |walk| walk).await?;
     refuse_steps(&subject, depth, repair)?;
     let repairs = repair != Repair::Nothing;
     let sessions = env.sessions(&env.reports, report.id.0);
@@ -37,8 +37,7 @@ pub async fn make(
     if repairs {
         refuse_unfinished(&mut session, report.pipeline_id, report.requested_at).await?;
     }
-    let (requested_at, max_row_bytes) = (report.requested_at, env.max_row_bytes);
-    let of = Comparing { subject: &subject, depth, requested_at, repairs, sessions, max_row_bytes };
+    let of = Comparing { subject: &subject, depth, requested_at: report.requested_at, repairs, sessions };
     let Compared { mut result, mut tx, differing } = sink.compare(&of, &mut session).await?;
     // What is written inside the transaction waits for the database alone.
     let _waiting = matches!(sink.writing(), Writing::Inside(_)).then(|| of.sessions.wait());
@@ -47,7 +46,7 @@ pub async fn make(
         if result.verdict == Verdict::Drift && depth != Depth::Counts {
             let remove_extra = repair == Repair::All || subject.draft().mode == Mode::Full;
             let repairing = Repairing { env, report, subject: &subject, remove_extra };
-            repairing.keep_runs_away(&mut tx, &*sink, &result).await?;
+            repairing.allow_removal(&mut tx, &*sink, &result).await?;
             repaired = differing.repair(&mut tx, remove_extra, result.target_rows.unsigned_abs()).await?;
             repairing.forget_others(&mut tx, job, repaired).await?;
         }
@@ -55,9 +54,7 @@ pub async fn make(
         result.repaired = Some(repaired);
     }
     result.took_ms = begun.elapsed().as_millis() as u64;
-    if !reports::finish(&mut tx, job, &encode(&result)?).await? {
-        return Err(BatchError::TakenOver("the job was given to another worker".to_owned()));
-    }
+    finish(&mut tx, job, &result).await?;
     tx.commit().await.map_err(at_commit)
 }
 
@@ -71,7 +68,6 @@ fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), B
     if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
 }
 
-/// A repair on its way.
 struct Repairing<'a> {
     env: &'a Environment,
     report: &'a Report,
@@ -80,9 +76,8 @@ struct Repairing<'a> {
 }
 
 impl Repairing<'_> {
-    /// Makes sure that no run of the target is unfinished, and that none begins before the transaction ends: a change of the
-    /// pipeline's status waits for its row.
-    async fn keep_runs_away(
+    /// Keeps runs away, and refuses to remove more than may be.
+    async fn allow_removal(
         &self,
         tx: &mut PgConnection,
         sink: &dyn Sink,
@@ -95,11 +90,7 @@ impl Repairing<'_> {
             let mut session = self.env.sessions(&self.env.db, self.report.id.0).acquire().await?;
             pipelines::note_removal(&mut session, id, target).await?;
         }
-        let locked = pipelines::lock_writers(tx, id, target).await?;
-        if locked.is_none_or(|pipeline| pipeline.version != self.subject.pipeline.version) {
-            return Err(BatchError::NotYet("the pipeline was changed meanwhile"));
-        }
-        refuse_unfinished(tx, id, self.report.requested_at).await?;
+        keep_runs_away(tx, self.report, self.subject).await?;
         if self.remove_extra { self.refuse_removal(tx, found).await } else { Ok(()) }
     }
 

@@ -39,7 +39,6 @@ const ANNOUNCE_EVERY: Duration = Duration::from_millis(500);
 /// How long one chain keeps its slot while other jobs wait for one.
 const STREAK: Duration = Duration::from_secs(1);
 
-/// A run whose batches can be executed.
 pub(super) struct BegunRun {
     pub plan: Arc<Plan>,
     /// Whether its range was walked to its end before.
@@ -80,7 +79,6 @@ pub(super) async fn execute_batches(
     finish::finish_run(env, session, job, &plan, cut, wrote).await
 }
 
-/// The batches of one job.
 struct Chain<'a> {
     env: &'a Environment,
     job: &'a mut HeldBatch,

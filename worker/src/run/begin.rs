@@ -79,8 +79,8 @@ async fn plan_run(env: &Environment, session: &mut PgConnection, run: &OpenRun) 
     let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
         Some(reviewed) => reviewed,
         None => {
-            let (source, transforms) = (env.sources.of(inputs), env.steps.transforms());
-            env.keep_review(run.pipeline_id, inputs, Reviewed::find(session, source, inputs, transforms).await?)
+            let (source, known) = (env.sources.of(inputs), (env.steps.transforms(), &env.sinks));
+            env.keep_review(run.pipeline_id, inputs, Reviewed::find(session, source, inputs, known).await?)
         }
     };
     let of = (run.id, run.mode, run.strategy());
@@ -97,7 +97,7 @@ async fn find_start(
     prepared: Prepared,
 ) -> Result<Start, BatchError> {
     let retyped = find_retyped(run, plan)?;
-    let anew = prepared.anew.then_some(Anew::OtherIndex).or(retyped);
+    let anew = prepared.anew.then_some(Anew::OtherTarget).or(retyped);
     run.checkpoint_from = run.checkpoint_from.take().filter(|_| anew.is_none());
     let mut start = match (run.status, run.started_at) {
         (RunStatus::Queued, None) => plan.reading.bound(session, run).await?,

@@ -16,6 +16,7 @@ use super::{advice, progress::observe_phase};
 use crate::{
     environment::Environment,
     error::{BatchError, at_commit},
+    in_hand::Waiting,
     plan::Plan,
     session::Session,
     sink::{Completed, ExternalSink, InsideSink, Writing},
@@ -39,12 +40,7 @@ pub(super) async fn finish_run(
     }
     let (inside, outside) = match plan.sink.writing() {
         Writing::Inside(sink) => (Some(sink), Completed::default()),
-        Writing::Before(sink) => {
-            let rows = rows_to_finish(&mut session, job).await?;
-            // Now the sink is waited for.
-            drop(waiting);
-            (None, finish_external(&**sink, job, rows).await?)
-        }
+        Writing::Before(sink) => (None, finish_external(&mut session, &**sink, job, waiting).await?),
     };
     let _waiting = waits.begin();
     if wrote {
@@ -76,20 +72,22 @@ pub(super) async fn finish_run(
     Ok(conclusion)
 }
 
-/// How many rows the run has written, if it has walked to its end and was not ended meanwhile.
-async fn rows_to_finish(connection: &mut PgConnection, job: &HeldBatch) -> Result<Option<u64>, BatchError> {
+/// Finishes an external sink, if the run has walked to its end and was not ended meanwhile. That comes before the run's end is
+/// written, since it is harmless to repeat.
+async fn finish_external(
+    connection: &mut PgConnection,
+    sink: &dyn ExternalSink,
+    job: &HeldBatch,
+    waiting: Waiting,
+) -> Result<Completed, BatchError> {
     let run = runs::find(connection, job.run_id).await?;
-    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(None) };
-    let walked = runs::is_walked(connection, run.id).await?;
-    Ok(walked.then_some(run.rows_written.unsigned_abs()))
-}
-
-/// Finishes an external sink, before the run's end is written: it is harmless to repeat.
-async fn finish_external(sink: &dyn ExternalSink, job: &HeldBatch, rows: Option<u64>) -> Result<Completed, BatchError> {
-    match rows {
-        Some(rows) => sink.finish(job.run_id, rows).await,
-        None => Ok(Completed::default()),
+    let Some(run) = run.filter(|run| run.status == RunStatus::Running) else { return Ok(Completed::default()) };
+    if !runs::is_walked(connection, run.id).await? {
+        return Ok(Completed::default());
     }
+    // Now the sink is waited for.
+    drop(waiting);
+    sink.finish(run.id, run.rows_written.unsigned_abs()).await
 }
 
 /// Completes a sink inside, notes what the run leaves, and decides what follows, in one transaction.

@@ -13,8 +13,8 @@ use tracing::Instrument;
 
 use super::steps::{PageTally, RowRules, process_page};
 use crate::{
-    elasticsearch::id_of_row,
     error::BatchError,
+    row_id::id_of_row,
     sink::{
         ExternalSink, Row,
         external::{PageStart, PageWritten, Record},
@@ -35,7 +35,6 @@ impl Prefetched {
     }
 }
 
-/// What the pages of a run are written with.
 #[derive(Debug, Clone)]
 pub struct PageTasks {
     pub work: WorkHandle,
@@ -44,7 +43,6 @@ pub struct PageTasks {
     pub rules: RowRules,
 }
 
-/// A page on its way.
 #[derive(Debug)]
 pub struct PageTask {
     query: PageQuery,

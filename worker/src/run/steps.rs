@@ -4,16 +4,15 @@ use futures_util::{Stream, TryStreamExt, stream};
 use vitrina_shared::domain::ErrorClass;
 
 use crate::{
-    elasticsearch::id_of_row,
     error::BatchError,
     in_hand::Waiting,
-    rejected::{MOST_REJECTED_BYTES, too_much_rejected},
-    sink::{Rejected, Row},
+    rejected::{MOST_REJECTED_BYTES, Rejected, refuse_too_many, too_much_rejected},
+    row_id::id_of_row,
+    sink::Row,
     source::{Item, PageEnd, too_long},
     step::{ProcessedRow, Sequence, StepContext},
 };
 
-/// How the rows of a page are treated.
 #[derive(Debug, Clone)]
 pub struct RowRules {
     pub steps: Sequence,
@@ -84,7 +83,6 @@ async fn process_block(
 }
 
 impl PageTally {
-    /// What the source said of the page.
     pub fn take_end(&mut self) -> Result<PageEnd, BatchError> {
         self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
     }
@@ -97,21 +95,13 @@ impl PageTally {
         error: String,
         rules: &RowRules,
     ) -> Result<(), BatchError> {
-        let count = self.rejected.len() as u64 + 1;
         self.rejected_bytes += doc.len();
-        let named = || key.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join(", ");
-        let message = match rules.rejects_allowed {
-            _ if self.rejected_bytes > MOST_REJECTED_BYTES => too_much_rejected("steps refuse"),
-            None => format!("row {}: {error}", named()),
-            Some(allowed) if count > allowed => {
-                format!("more rows were refused than max_rejects allows; the last one, {}: {error}", named())
-            }
-            Some(_) => {
-                self.rejected.push(Rejected { id: id_of_row(key), doc, error });
-                return Ok(());
-            }
-        };
-        Err(BatchError::Failed { class: ErrorClass::Row, message })
+        self.rejected.push(Rejected { id: id_of_row(key), doc, error });
+        if self.rejected_bytes > MOST_REJECTED_BYTES {
+            let message = too_much_rejected("steps refuse");
+            return Err(BatchError::Failed { class: ErrorClass::Row, message });
+        }
+        refuse_too_many(&self.rejected, rules.rejects_allowed)
     }
 }
 

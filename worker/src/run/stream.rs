@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use vitrina_shared::{
-    domain::{ErrorClass, Position},
+    domain::Position,
     lifecycle::execution::HeldBatch,
     sql,
     store::{
@@ -26,11 +26,11 @@ use crate::{
     error::{BatchError, at_commit},
     in_hand::Waiting,
     plan::Stream,
-    sink::{ExternalSink, InsideSink, PageWrite, Rejected, Sink, Writing, external::PageWritten},
+    rejected::{Rejected, refuse_too_many},
+    sink::{ExternalSink, InsideSink, PageWrite, Sink, Writing, external::PageWritten},
     source::{PageEnd, PageQuery},
 };
 
-/// What a batch did.
 #[derive(Debug)]
 pub struct ExecutedBatch {
     pub outcome: BatchOutcome,
@@ -75,7 +75,6 @@ fn taken_over() -> BatchError {
     BatchError::TakenOver("the batch was committed by another worker, or its job given to one".to_owned())
 }
 
-/// A batch on its way.
 struct Batch<'a> {
     stream: &'a Stream,
     call: &'a BatchCall<'a>,
@@ -134,22 +133,12 @@ impl Batch<'_> {
         if let Some(overtaken) = overtaken {
             return Err(overtaken.explain(connection, sink.target()).await?);
         }
-        self.refuse_too_many(&rejected)?;
+        // Steps and the sink refused rows of one page, each within the bound.
+        refuse_too_many(&rejected, self.rules.rejects_allowed)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
         let tx = connection.begin().await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
         self.commit(tx, &end, &write, &rejected, false).await
-    }
-
-    /// Steps and the sink refused rows of one page, each within the bound.
-    fn refuse_too_many(&self, rejected: &[Rejected]) -> Result<(), BatchError> {
-        match (rejected.last(), self.rules.rejects_allowed) {
-            (Some(last), Some(allowed)) if rejected.len() as u64 > allowed => {
-                let message = format!("more rows were refused than max_rejects allows; the last one: {}", last.error);
-                Err(BatchError::Failed { class: ErrorClass::Row, message })
-            }
-            (Some(_) | None, _) => Ok(()),
-        }
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {

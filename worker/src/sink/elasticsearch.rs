@@ -2,32 +2,32 @@
 //!
 //! An incremental run writes the index that serves. A full one builds another, which takes over after the last page.
 
-mod binding;
 mod page;
 
 use std::{collections::HashMap, sync::Arc};
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::OnceCell;
 use vitrina_shared::{
     domain::{ELASTICSEARCH, IndexOptions, Mode, RunId, SourceColumn, WriteMode, column_type::Field},
-    store::runs::OpenRun,
+    store::runs::{self, OpenRun},
     validation::Place,
 };
 
 use super::{
-    Answer, BatchError, Completed, External, ExternalSink, Opening, Prepared, RemovalLimit, Sink, SinkKind,
-    external::{Contents, Mending, PageStart, PageWriter},
+    BatchError, Completed, External, ExternalSink, Opening, Prepared, RemovalLimit, Sink, SinkKind,
+    external::{Contents, Mending, PageStart, PageWriter, TakeDocument},
 };
-use crate::elasticsearch::{self, Action, BulkWriter, Client, GRACE, Index, Route, Server, SinkError, indexes, sweep};
+use crate::elasticsearch::{
+    Action, BulkWriter, Client, GRACE, Index, IndexContents, Route, Server, SinkError, indexes, sweep,
+};
 use page::PageWriting;
 
 /// The kind of indexes: the client, or why there is none.
 #[derive(Debug)]
 pub struct Indexes(pub Result<Client, SinkError>);
 
-/// The index that a pipeline writes.
 #[derive(Debug)]
 struct IndexSink {
     index: Index,
@@ -43,6 +43,7 @@ struct IndexSink {
     route: OnceCell<Arc<Route>>,
 }
 
+#[async_trait]
 impl SinkKind for Indexes {
     fn scheme(&self) -> &'static str {
         ELASTICSEARCH
@@ -72,34 +73,24 @@ impl SinkKind for Indexes {
     }
 
     /// A wrong password, or a right that is lacking, is said before the first run meets it.
-    fn introduce<'a>(&'a self, db: &'a PgPool) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let Ok(client) = &self.0 else { return };
-            match client.server().await {
-                Ok(server) => {
-                    tracing::info!(
-                        distribution = server.distribution,
-                        version = server.version,
-                        "elasticsearch answers"
-                    )
-                }
-                Err(error) => return tracing::warn!(error = %error, "elasticsearch cannot be used"),
+    async fn introduce(&self, db: &PgPool) {
+        let Ok(client) = &self.0 else { return };
+        match client.server().await {
+            Ok(Server { distribution, version, .. }) => tracing::info!(distribution, version, "elasticsearch answers"),
+            Err(error) => return tracing::warn!(error = %error, "elasticsearch cannot be used"),
+        }
+        let listed = async { indexes(&mut *db.acquire().await?).await };
+        for index in listed.await.unwrap_or_default() {
+            if let Err(error) = client.check_rights(&index).await {
+                tracing::warn!(index, error = %error, "an index cannot be written");
             }
-            let listed = async { indexes(&mut *db.acquire().await?).await };
-            for index in listed.await.unwrap_or_default() {
-                if let Err(error) = client.check_rights(&index).await {
-                    tracing::warn!(index, error = %error, "an index cannot be written");
-                }
-            }
-        })
+        }
     }
 
-    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
-        Box::pin(async move {
-            let Ok(client) = &self.0 else { return Ok(Vec::new()) };
-            let failed = sweep(db, client, GRACE).await?.failed;
-            Ok(failed.into_iter().map(|(target, error)| (target, error.message)).collect())
-        })
+    async fn give_up(&self, db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
+        let Ok(client) = &self.0 else { return Ok(Vec::new()) };
+        let failed = sweep(db, client, GRACE).await?.failed;
+        Ok(failed.into_iter().map(|(target, error)| (target, error.message)).collect())
     }
 }
 
@@ -131,17 +122,32 @@ impl IndexSink {
     }
 }
 
+#[async_trait]
 impl ExternalSink for IndexSink {
-    fn kind(&self) -> &'static str {
-        "elasticsearch"
-    }
-
     fn target(&self) -> &str {
         &self.target
     }
 
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
-        Box::pin(binding::bind(connection, self, run))
+    /// A checkpoint says how far *one* index was written, by the ids of its cluster and of itself. Where another one stands under the
+    /// name by now (removed and made anew, exchanged behind its alias, restored from a snapshot, in another cluster), or it was
+    /// emptied, the checkpoint says nothing, and the run begins at the first row.
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError> {
+        let target_id = self.find(run.id, run.target_id.as_deref()).await?;
+        if run.started_at.is_some() || self.rebuilds {
+            return Ok(Prepared { target_id: Some(target_id), anew: false });
+        }
+        // Before the first document: afterwards the other pipelines of the index would not see that it was empty.
+        let emptied = self.index.is_empty().await? && runs::part_from_emptied(connection, &target_id).await?;
+        let reason = match run.checkpoint_from {
+            None => None,
+            Some(_) if run.checkpoint_of.as_ref() != Some(&target_id) => Some("the checkpoint is of another index"),
+            Some(_) => emptied.then_some("the index was emptied"),
+        };
+        if let Some(reason) = reason {
+            let (target, of) = (target_id.as_str(), run.checkpoint_of.as_deref());
+            tracing::warn!(index = target, checkpoint_of = of, reason, "the run begins at the first row");
+        }
+        Ok(Prepared { target_id: Some(target_id), anew: reason.is_some() })
     }
 
     /// An index that is being built gets each key once, and no search sees it: it does not wait for its turn.
@@ -157,50 +163,40 @@ impl ExternalSink for IndexSink {
         Ok(Box::new(PageWriting { writer, number: page.number, is_page: true, keeps }))
     }
 
-    fn finish(&self, run: RunId, rows: u64) -> Answer<'_, Completed> {
-        Box::pin(async move {
-            if !self.rebuilds {
-                return Ok(Completed::default());
-            }
-            let expected = if self.repeats_keys { 0 } else { rows };
-            let refuse = |removed, of| self.limit.refusal(removed, of);
-            let removed = self.index.finish_rebuild(run, expected, refuse).await?.cast_signed();
-            Ok(Completed { written: 0, removed, replaced: true })
-        })
+    async fn finish(&self, run: RunId, rows: u64) -> Result<Completed, BatchError> {
+        if !self.rebuilds {
+            return Ok(Completed::default());
+        }
+        let expected = if self.repeats_keys { 0 } else { rows };
+        let refuse = |removed, of| self.limit.refusal(removed, of);
+        let removed = self.index.finish_rebuild(run, expected, refuse).await?.cast_signed();
+        Ok(Completed { written: 0, removed, replaced: true })
     }
 
-    fn is_there(&self) -> Answer<'_, bool> {
-        Box::pin(async move {
-            self.server.get_or_try_init(|| self.index.check_access()).await?;
-            let is_there = self.index.is_there().await?;
-            if is_there {
-                self.index.refresh(self.index.name()).await?;
-            }
-            Ok(is_there)
-        })
+    async fn is_there(&self) -> Result<bool, BatchError> {
+        self.server.get_or_try_init(|| self.index.check_access()).await?;
+        let is_there = self.index.is_there().await?;
+        if is_there {
+            self.index.refresh(self.index.name()).await?;
+        }
+        Ok(is_there)
     }
 
-    fn count(&self) -> Answer<'_, u64> {
-        Box::pin(async move { Ok(self.index.count(self.index.name()).await?) })
+    async fn count(&self) -> Result<u64, BatchError> {
+        Ok(self.index.count(self.index.name()).await?)
     }
 
-    fn extreme<'a>(&'a self, column: &'a SourceColumn, greatest: bool) -> Answer<'a, Option<String>> {
+    async fn extreme(&self, column: &SourceColumn, greatest: bool) -> Result<Option<String>, BatchError> {
         let is_time = column.own_type().field() == Field::Timestamp;
-        let order = if greatest { "desc" } else { "asc" };
-        Box::pin(async move { Ok(self.index.extreme(&column.name, is_time, order).await?) })
+        Ok(self.index.extreme(&column.name, is_time, if greatest { "desc" } else { "asc" }).await?)
     }
 
-    fn contents(&self, bodies: bool) -> Answer<'_, Box<dyn Contents + '_>> {
-        Box::pin(async move { Ok(Box::new(self.index.contents(bodies).await?) as Box<dyn Contents>) })
+    async fn contents(&self, bodies: bool) -> Result<Box<dyn Contents + '_>, BatchError> {
+        Ok(Box::new(self.index.contents(bodies).await?))
     }
 
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>> {
-        Box::pin(async move {
-            if !self.index.is_there().await? {
-                return Ok(HashMap::new());
-            }
-            Ok(self.index.fetch(ids).await?)
-        })
+    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError> {
+        Ok(if self.index.is_there().await? { self.index.fetch(ids).await? } else { HashMap::new() })
     }
 
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter> {
@@ -212,8 +208,9 @@ impl ExternalSink for IndexSink {
     }
 }
 
-impl Contents for elasticsearch::Contents<'_> {
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
-        Box::pin(async move { Ok(self.next(each).await?) })
+#[async_trait]
+impl Contents for IndexContents<'_> {
+    async fn next(&mut self, each: &mut TakeDocument<'_>) -> Result<bool, BatchError> {
+        Ok(self.next(each).await?)
     }
 }

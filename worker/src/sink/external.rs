@@ -4,63 +4,62 @@
 //! [`ExternalSink`]; comparing it with its source (`comparison`) and replaying rows into it (`replay`) is the same for all.
 
 mod comparison;
-mod emptied;
+mod fingerprint;
 mod replay;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
+use async_trait::async_trait;
 use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use vitrina_shared::{
     domain::{ErrorClass, RunId, SourceColumn},
-    store::{runs::OpenRun, write_numbers},
+    store::{
+        runs::{self, OpenRun},
+        write_numbers,
+    },
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, Fate, Items, Prepared, Rejected, Row, Sink, Subject, Writing,
+    BatchError, Compared, Comparing, Completed, Items, Prepared, Rejected, Replayed, Row, Sink, Subject, Writing,
 };
 use crate::{session::Session, source::RowForm};
 
-/// A sink outside of the home database.
+#[async_trait]
 pub trait ExternalSink: fmt::Debug + Send + Sync {
-    /// Label for logs and metrics, for instance `elasticsearch`.
-    fn kind(&self) -> &'static str;
-
     /// The target's name, as configuration has it.
     fn target(&self) -> &str;
 
     /// Makes sure that the run can write. One that goes on must find the target that it began with.
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared>;
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError>;
 
     /// Begins a page of the run. Of two pages that have one id, the one with the higher number is the newer.
     fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError>;
 
     /// After the last page: what the run built takes over, if it has as many rows as were written. Harmless to repeat: the run's
     /// end is written afterwards.
-    fn finish(&self, run: RunId, rows: u64) -> Answer<'_, Completed>;
+    async fn finish(&self, run: RunId, rows: u64) -> Result<Completed, BatchError>;
 
     /// Whether there is something that can be read. What was written before is visible then.
-    fn is_there(&self) -> Answer<'_, bool>;
+    async fn is_there(&self) -> Result<bool, BatchError>;
 
-    /// How many documents there are.
-    fn count(&self) -> Answer<'_, u64>;
+    async fn count(&self) -> Result<u64, BatchError>;
 
     /// The least or the greatest value of a column, in JSON; none where the sink cannot tell.
-    fn extreme<'a>(&'a self, _column: &'a SourceColumn, _greatest: bool) -> Answer<'a, Option<String>> {
-        Box::pin(async { Ok(None) })
+    async fn extreme(&self, _column: &SourceColumn, _greatest: bool) -> Result<Option<String>, BatchError> {
+        Ok(None)
     }
 
     /// Begins to read everything; with `bodies`, or the ids alone.
-    fn contents(&self, bodies: bool) -> Answer<'_, Box<dyn Contents + '_>>;
+    async fn contents(&self, bodies: bool) -> Result<Box<dyn Contents + '_>, BatchError>;
 
     /// The documents with these ids that are there, as they are now.
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>>;
+    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError>;
 
     /// Begins to write documents with this number to what is there, outside of any run; or to remove them.
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter>;
 }
 
-/// What a page is begun with.
 #[derive(Debug)]
 pub struct PageStart {
     pub number: i64,
@@ -77,30 +76,28 @@ pub struct PageStart {
 pub enum Mending {
     /// They are written; so many may be refused.
     Write(u64),
-    /// They are removed.
     Remove,
 }
 
 /// A row of an external sink.
 #[derive(Debug)]
 pub struct Record {
-    /// What identifies it, of [`id_of_row`](crate::elasticsearch::id_of_row).
+    /// What identifies it, of [`id_of_row`](crate::row_id::id_of_row).
     pub id: String,
     /// The row as a JSON object; empty where it is removed.
     pub doc: String,
 }
 
-/// A page on its way.
+#[async_trait]
 pub trait PageWriter: Send {
     /// Takes rows as they come, and sends them as far as there is room.
-    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()>;
+    async fn take(&mut self, records: Items<'_, Record>) -> Result<(), BatchError>;
 
     /// Waits until all of them are durable, or rejected by name. `rejected` are the page's rows that were refused on their way
     /// here, and come first in the result.
-    fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> Answer<'static, PageWritten>;
+    async fn finish(self: Box<Self>, rejected: Vec<Rejected>) -> Result<PageWritten, BatchError>;
 }
 
-/// What became of a page.
 #[derive(Debug)]
 pub struct PageWritten {
     pub changes: u64,
@@ -109,7 +106,6 @@ pub struct PageWritten {
     pub overtaken: Option<Overtaken>,
 }
 
-/// The sink has documents with higher versions than the page gives them.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Overtaken {
     /// The highest of those versions.
@@ -127,56 +123,77 @@ impl Overtaken {
         let version = self.version;
         if !write_numbers::pass(connection, self.number_above).await? {
             return Ok(BatchError::fatal(format!(
-                "a document of `{target}` has the version {version}, which somebody else has set and which is too high to go \
-                 beyond: run the pipeline with --full, which builds the index anew"
+                "a document of `{target}` has the version {version}, which another program has set and which is too high to go \
+                 beyond: run the pipeline with --full, which builds it anew"
             )));
         }
         let message = format!(
-            "documents of the index have higher versions than this attempt gives them (up to {version}): another worker was \
-             faster, or somebody else wrote them. The next attempt gives higher ones"
+            "documents of `{target}` have higher versions than this attempt gives them (up to {version}): another worker was \
+             faster, or another program wrote them. The next attempt gives higher ones"
         );
         Ok(BatchError::Failed { class: ErrorClass::Transient, message })
     }
 }
 
+/// Refuses to write a few documents to a target that is not there, or that has none although rows were delivered to it: a run fills
+/// it from the first row, and with those documents no pipeline of the target would see that the others are gone.
+async fn refuse_emptied(connection: &mut PgConnection, sink: &dyn ExternalSink) -> Result<(), BatchError> {
+    let target = sink.target();
+    if !sink.is_there().await? {
+        return Err(BatchError::fatal(format!("`{target}` is not there: run the pipeline, which makes it")));
+    }
+    if sink.count().await? > 0 || !runs::is_delivered_to(connection, target).await? {
+        return Ok(());
+    }
+    Err(BatchError::fatal(format!(
+        "`{target}` has no documents any more, although runs have delivered some: run the pipelines that write it, which fill it \
+         from the first row"
+    )))
+}
+
+/// Takes the id and the JSON of a document.
+pub type TakeDocument<'a> = dyn FnMut(&str, &str) + Send + 'a;
+
 /// Everything that a sink has, page by page.
+#[async_trait]
 pub trait Contents: Send {
-    /// Gives the id and the JSON of every document of the next page to `each`. Whether there may be more.
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool>;
+    /// Gives every document of the next page to `each`. Whether there may be more.
+    async fn next(&mut self, each: &mut TakeDocument<'_>) -> Result<bool, BatchError>;
 }
 
 /// The [`Sink`] that an external sink is.
 #[derive(Debug)]
 pub struct External(pub Arc<dyn ExternalSink>);
 
+#[async_trait]
 impl Sink for External {
-    fn kind(&self) -> &'static str {
-        self.0.kind()
-    }
-
     fn row_form(&self) -> RowForm {
         RowForm::Document
     }
 
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
-        self.0.prepare(connection, run)
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError> {
+        self.0.prepare(connection, run).await
     }
 
     fn writing(&self) -> Writing<'_> {
         Writing::Before(&self.0)
     }
 
-    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
-        Box::pin(comparison::compare(&*self.0, of, session))
+    async fn compare<'a>(
+        &'a self,
+        of: &'a Comparing<'a>,
+        session: &'a mut Session,
+    ) -> Result<Compared<'a>, BatchError> {
+        comparison::compare(&*self.0, of, session).await
     }
 
-    fn replay<'a>(
-        &'a self,
-        subject: &'a Subject,
-        tx: &'a mut PgConnection,
-        rows: &'a [Row],
+    async fn replay(
+        &self,
+        subject: &Subject,
+        tx: &mut PgConnection,
+        rows: &[Row],
         number: i64,
-    ) -> Answer<'a, Vec<Fate>> {
-        Box::pin(replay::write(&*self.0, subject, tx, rows, number))
+    ) -> Result<Vec<Replayed>, BatchError> {
+        replay::write(&*self.0, subject, tx, rows, number).await
     }
 }

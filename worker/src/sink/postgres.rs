@@ -1,7 +1,7 @@
 //! Marts: tables of `analytics` in the home database, written inside the batch's transaction.
 //!
-//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion` and
-//! `replacement` make the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
+//! `mart` is the table and the SQL that writes it; `copy` and `merge` write rows that passed through the worker; `completion`
+//! makes the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
 mod compare;
 mod comparison;
@@ -9,21 +9,22 @@ mod completion;
 mod copy;
 mod mart;
 mod merge;
-mod replacement;
 mod replay;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
+    sql::quote,
     store::{runs::OpenRun, swaps, tables},
     validation::{FoundTarget, Place},
 };
 
 use super::{
-    Answer, BatchError, Compared, Comparing, Completed, Fate, InsideSink, Items, Opening, PageWrite, Prepared,
-    RemovalLimit, Row, RunOpening, Sink, SinkKind, Subject, Writing,
+    BatchError, Compared, Comparing, Completed, InsideSink, Items, Opening, PageWrite, Prepared, RemovalLimit,
+    Replayed, Row, RunOpening, Sink, SinkKind, Subject, Writing,
 };
 use crate::{session::Session, source::RowForm};
 use completion::Completion;
@@ -34,11 +35,9 @@ pub use mart::Mart;
 /// How tables begin in which runs gather their rows.
 const SWAP_PREFIX: &str = "swap_";
 
-/// The kind of marts.
 #[derive(Debug)]
 pub struct Marts;
 
-/// A mart as a pipeline writes it.
 #[derive(Debug)]
 pub struct PostgresSink {
     pub mart: Mart,
@@ -50,6 +49,7 @@ pub struct PostgresSink {
     limit: RemovalLimit,
 }
 
+#[async_trait]
 impl SinkKind for Marts {
     fn scheme(&self) -> &'static str {
         TargetName::MART_SCHEMA
@@ -59,17 +59,22 @@ impl SinkKind for Marts {
         Ok(Arc::new(PostgresSink::open(opening)?))
     }
 
+    fn relation(&self, target: &TargetName) -> Option<String> {
+        match target {
+            TargetName::Mart(table) => Some(format!("analytics.{}", quote(table))),
+            TargetName::External(..) => None,
+        }
+    }
+
     /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
-    fn give_up<'a>(&'a self, db: &'a PgPool) -> Answer<'a, Vec<(String, String)>> {
-        Box::pin(async move {
-            let mut connection = db.acquire().await?;
-            for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
-                if let Err(error) = swaps::remove(&mut connection, &table).await {
-                    tracing::debug!(table, error = %error, "a table could not be removed");
-                }
+    async fn give_up(&self, db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
+        let mut connection = db.acquire().await?;
+        for table in swaps::abandoned(&mut connection, SWAP_PREFIX).await? {
+            if let Err(error) = swaps::remove(&mut connection, &table).await {
+                tracing::debug!(table, error = %error, "a table could not be removed");
             }
-            Ok(Vec::new())
-        })
+        }
+        Ok(Vec::new())
     }
 }
 
@@ -95,11 +100,6 @@ impl PostgresSink {
         self.gathered_in.is_some()
     }
 
-    /// Whether a page must not have a key twice: a value of two rows is none. Rows that are gathered have a unique index.
-    pub fn refuses_repeated_keys(&self) -> bool {
-        !self.gathers() && !self.mart.changing().is_empty()
-    }
-
     /// Writes what a select returns, or gathers it.
     pub fn insert(&self, rows: &str) -> String {
         match &self.gathered_in {
@@ -114,11 +114,8 @@ fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }
 
+#[async_trait]
 impl Sink for PostgresSink {
-    fn kind(&self) -> &'static str {
-        "postgres"
-    }
-
     fn row_form(&self) -> RowForm {
         RowForm::ReadBack
     }
@@ -127,33 +124,48 @@ impl Sink for PostgresSink {
         self.mart.columns.iter().find(|own| own.name == column.name).map(|own| own.type_name.clone())
     }
 
-    fn prepare<'a>(&'a self, connection: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Prepared> {
-        Box::pin(async move {
-            let begins = run.status == RunStatus::Queued && run.started_at.is_none();
-            let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
-                return Ok(Prepared::default());
-            };
-            swaps::create(connection, gathering).await?;
-            Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
-        })
+    async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError> {
+        let begins = run.status == RunStatus::Queued && run.started_at.is_none();
+        let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
+            return Ok(Prepared::default());
+        };
+        swaps::create(connection, gathering).await?;
+        Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
     }
 
     fn writing(&self) -> Writing<'_> {
         Writing::Inside(self)
     }
 
-    fn compare<'a>(&'a self, of: &'a Comparing<'a>, session: &'a mut Session) -> Answer<'a, Compared<'a>> {
-        Box::pin(compare::compare(&self.mart, &self.limit, of, session))
+    async fn compare<'a>(
+        &'a self,
+        of: &'a Comparing<'a>,
+        session: &'a mut Session,
+    ) -> Result<Compared<'a>, BatchError> {
+        compare::compare(&self.mart, &self.limit, of, session).await
     }
 
-    fn replay<'a>(
-        &'a self,
-        _subject: &'a Subject,
-        tx: &'a mut PgConnection,
-        rows: &'a [Row],
+    async fn replay(
+        &self,
+        _subject: &Subject,
+        tx: &mut PgConnection,
+        rows: &[Row],
         _number: i64,
-    ) -> Answer<'a, Vec<Fate>> {
-        Box::pin(replay::write(&self.mart, tx, rows))
+    ) -> Result<Vec<Replayed>, BatchError> {
+        replay::write(&self.mart, tx, rows).await
+    }
+
+    fn key_cast(&self, column: &str) -> String {
+        self.mart.key_cast(column)
+    }
+
+    /// A value of two rows is none. Rows that are gathered have a unique index.
+    fn refuses_repeated_keys(&self) -> bool {
+        !self.gathers() && !self.mart.changing().is_empty()
+    }
+
+    fn sweeps(&self) -> bool {
+        matches!(self.completion, Some(Completion::Sweep { .. }))
     }
 
     fn mart(&self) -> Option<&PostgresSink> {
@@ -161,9 +173,10 @@ impl Sink for PostgresSink {
     }
 }
 
+#[async_trait]
 impl InsideSink for PostgresSink {
-    fn stage<'a>(&'a self, tx: &'a mut PgConnection, rows: Items<'a, Row>) -> Answer<'a, i64> {
-        Box::pin(copy::put_down(tx, rows))
+    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError> {
+        copy::put_down(tx, rows).await
     }
 
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite {
@@ -177,13 +190,11 @@ impl InsideSink for PostgresSink {
         self.completion.is_some()
     }
 
-    fn complete<'a>(&'a self, tx: &'a mut PgConnection, run: RunId, keys: &'a str) -> Answer<'a, Completed> {
-        Box::pin(async move {
-            match &self.completion {
-                Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
-                None => Ok(Completed::default()),
-            }
-        })
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError> {
+        match &self.completion {
+            Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
+            None => Ok(Completed::default()),
+        }
     }
 }
 

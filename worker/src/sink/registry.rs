@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use vitrina_shared::{domain::TargetName, validation::Place};
+use vitrina_shared::{
+    domain::TargetName,
+    validation::{FoundTarget, Place},
+};
 
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
 use crate::elasticsearch::{Client, SinkError};
 
-/// The kinds of sinks that a worker has.
 #[derive(Debug, Clone)]
 pub struct Sinks(Vec<Arc<dyn SinkKind>>);
 
@@ -23,19 +25,25 @@ impl Sinks {
         self
     }
 
-    /// All kinds.
     pub fn kinds(&self) -> &[Arc<dyn SinkKind>] {
         &self.0
     }
 
-    /// The sink of a target.
     pub fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
-        let scheme = match &opening.target.place {
+        self.kind_of(opening.target)?.open(opening)
+    }
+
+    /// The table of the home database that a target is; none where it is outside of that.
+    pub fn relation(&self, target: &TargetName) -> Option<String> {
+        self.0.iter().find_map(|kind| kind.relation(target))
+    }
+
+    fn kind_of(&self, target: &FoundTarget) -> Result<&dyn SinkKind, BatchError> {
+        let scheme = match &target.place {
             Place::Mart(..) => TargetName::MART_SCHEMA,
             Place::External(scheme, _) => scheme,
         };
-        let kind = self.0.iter().find(|kind| kind.scheme() == scheme);
-        let target = &opening.target.entry.target;
-        kind.ok_or_else(|| BatchError::fatal(format!("this worker has no sink for `{target}`")))?.open(opening)
+        let (kind, target) = (self.0.iter().find(|kind| kind.scheme() == scheme), &target.entry.target);
+        kind.map(|kind| &**kind).ok_or_else(|| BatchError::fatal(format!("this worker has no sink for `{target}`")))
     }
 }

@@ -14,8 +14,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Checkpoint, Mode, clock_key},
-    sql::quote,
+    domain::{Mode, clock_key},
     store::{
         horizon, runs,
         state::{self, State},
@@ -23,25 +22,10 @@ use vitrina_shared::{
 };
 
 use super::{Subject, unfinished};
-use crate::error::BatchError;
+use crate::{error::BatchError, source::Scope};
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.
 const LATEST_START: TimeDelta = TimeDelta::seconds(1);
-
-/// The rows of the source that should be in the target.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Scope {
-    /// All of them.
-    Everything,
-    /// Those up to a checkpoint.
-    UpTo {
-        checkpoint: Checkpoint,
-        /// Keys from here on will be read again.
-        owed: Option<String>,
-    },
-    /// None of them.
-    Nothing,
-}
 
 /// Reads the scope in the snapshot that rows are compared in.
 pub async fn read(tx: &mut PgConnection, subject: &Subject, asked_at: DateTime<Utc>) -> Result<Scope, BatchError> {
@@ -52,8 +36,7 @@ pub async fn read(tx: &mut PgConnection, subject: &Subject, asked_at: DateTime<U
     }
     if let Some(state) = state::find(tx, pipeline).await? {
         let owed = horizon::owed_from(tx, pipeline).await?;
-        let hidden = clock_key::hidden_cut(subject.walk().first().is_some_and(|key| key.nullable.is_some()));
-        let owed = owed_from(&state, owed, hidden);
+        let owed = owed_from(&state, owed, subject.walk().hidden_cut());
         return Ok(Scope::UpTo { checkpoint: state.checkpoint, owed });
     }
     let running = runs::find_active(tx, pipeline).await?.is_some();
@@ -68,36 +51,4 @@ fn owed_from(state: &State, owed: Option<DateTime<Utc>>, hidden: TimeDelta) -> O
     let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon), hidden));
     let owed = owed.map(|since| clock_key::allowing_for_grain(since, key, key_type, hidden));
     [owed, unsettled].into_iter().flatten().min().map(|since| clock_key::smallest_key(since, key_type))
-}
-
-impl Scope {
-    /// What statements get as `($5)[3]`, `[4]` and `[5]`: key, id and the key from which rows are owed.
-    pub fn parameters(&self) -> [Option<String>; 3] {
-        match self {
-            Self::Everything | Self::Nothing => [None, None, None],
-            Self::UpTo { checkpoint, owed } => [Some(checkpoint.key.clone()), checkpoint.id.clone(), owed.clone()],
-        }
-    }
-
-    /// The condition of a row of `source` being in the target by now. The bounds are read once, not once a row.
-    pub fn settled(&self, subject: &Subject) -> String {
-        let Self::UpTo { checkpoint, owed } = self else {
-            return (*self == Self::Everything).to_string();
-        };
-        let walk = subject.walk();
-        let [key, id] = walk.as_slice() else { return "true".to_owned() };
-        let (key_name, id_name) = (quote(&key.name), quote(&id.name));
-        let (key_type, id_type) = (&key.type_name, &id.type_name);
-        let mut settled = match checkpoint.id {
-            Some(_) => format!(
-                "(source.{key_name}, source.{id_name}) <= ((select ($5)[3]::{key_type}), (select ($5)[4]::{id_type}))"
-            ),
-            None => format!("source.{key_name} <= (select ($5)[3]::{key_type})"),
-        };
-        if owed.is_some() {
-            settled.push_str(&format!(" and source.{key_name} < (select ($5)[5]::{key_type})"));
-        }
-        // A row without a key is read by every run anew: nobody knows whether the last one saw this version of it.
-        format!("coalesce({settled}, false)")
-    }
 }

@@ -1,18 +1,19 @@
 //! The database of Vitrina itself as a source.
 //!
 //! `statements` is the SQL of a page and of what is asked besides, `documents` that of its rows as JSON, `confined` how a user's
-//! query stands in it. `bound` decides from where to where a run reads, `pages` reads, `estimate` asks the planner.
+//! query stands in it. `bound` decides from where to where a run reads, `pages` reads, `estimate` asks the planner, `rows` reads for reports.
 
 mod bound;
 mod confined;
 mod documents;
 mod estimate;
 mod pages;
+mod rows;
 mod statements;
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 use vitrina_shared::{
     domain::{PipelineDraft, RunId},
@@ -23,15 +24,13 @@ use vitrina_shared::{
 
 use self::{bound::Settling, pages::PageStatement};
 pub use self::{
-    confined::{document, names, read},
-    documents::{as_text, bounded_row, key_text},
-    pages::fill_block,
+    confined::document,
+    documents::as_text,
     statements::{PageSql, TOTAL},
 };
-use super::{Answer, PageQuery, PageStream, Reading, Source, Walk, WorkHandle};
-use crate::{clock::DatabaseClock, session::Sessions};
+use super::{CountQuery, PageQuery, PageStream, Reading, RowStream, RowsQuery, Source, SourceCount, Walk, WorkHandle};
+use crate::{clock::DatabaseClock, error::BatchError, session::Sessions};
 
-/// The home database.
 #[derive(Debug, Clone)]
 pub struct Home {
     pub describing: Describing,
@@ -43,6 +42,7 @@ pub struct Home {
     pub clock: Arc<DatabaseClock>,
 }
 
+#[async_trait]
 impl Source for Home {
     fn kind(&self) -> &'static str {
         "home"
@@ -56,8 +56,8 @@ impl Source for Home {
         true
     }
 
-    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>> {
-        Box::pin(validation::describe(&self.describing, draft, &self.schemas))
+    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described> {
+        validation::describe(&self.describing, draft, &self.schemas).await
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {
@@ -66,7 +66,6 @@ impl Source for Home {
     }
 }
 
-/// A run's reading of the home database.
 #[derive(Debug)]
 struct HomeReading {
     walk: Walk,
@@ -75,33 +74,42 @@ struct HomeReading {
     settling: Settling,
 }
 
+#[async_trait]
 impl Reading for HomeReading {
     fn walk(&self) -> &Walk {
         &self.walk
     }
 
-    fn bound<'a>(&'a self, home: &'a mut PgConnection, run: &'a OpenRun) -> Answer<'a, Start> {
-        Box::pin(bound::find(self, home, run))
+    async fn bound(&self, home: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
+        bound::find(self, home, run).await
     }
 
     fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream {
         pages::begin(Sessions::new(&self.pool, work), PageStatement::of(&self.walk, page))
     }
 
-    fn greatest_key<'a>(&'a self, home: &'a mut PgConnection, run: RunId) -> Answer<'a, Option<String>> {
-        Box::pin(bound::greatest_key(self, home, run))
+    async fn greatest_key(&self, home: &mut PgConnection, run: RunId) -> Result<Option<String>, BatchError> {
+        bound::greatest_key(self, home, run).await
     }
 
-    fn estimate<'a>(&'a self, home: &'a mut PgConnection, run: RunId, page: &'a PageQuery) -> Answer<'a, Option<i64>> {
-        Box::pin(estimate::rows_left(home, run, &self.walk, page))
+    async fn estimate(&self, home: &mut PgConnection, run: RunId, page: &PageQuery) -> Result<Option<i64>, BatchError> {
+        estimate::rows_left(home, (run, &self.walk, page)).await
     }
 
-    fn fixed_share<'a>(
-        &'a self,
-        home: &'a mut PgConnection,
+    async fn fixed_share(
+        &self,
+        home: &mut PgConnection,
         run: RunId,
-        page: &'a PageQuery,
-    ) -> Answer<'a, Option<f64>> {
-        Box::pin(estimate::fixed_share(home, run, &self.walk, page))
+        page: &PageQuery,
+    ) -> Result<Option<f64>, BatchError> {
+        estimate::fixed_share(home, (run, &self.walk, page)).await
+    }
+
+    fn rows<'a>(&'a self, home: &'a mut PgConnection, query: RowsQuery) -> RowStream<'a> {
+        rows::read(home, &self.walk, query)
+    }
+
+    async fn count(&self, home: &mut PgConnection, query: CountQuery<'_>) -> Result<SourceCount, BatchError> {
+        rows::count(home, &self.walk, query).await
     }
 }

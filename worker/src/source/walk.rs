@@ -27,7 +27,6 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The bound of runs that walk by these columns.
     pub fn of(mode: Mode, columns: &[WalkColumn]) -> Self {
         match (mode, clock(columns)) {
             (Mode::Full, _) => Self::None,
@@ -43,7 +42,6 @@ impl Bound {
     }
 }
 
-/// A column that a run walks by.
 #[derive(Debug, Clone)]
 pub struct WalkColumn {
     pub name: String,
@@ -56,7 +54,6 @@ pub struct WalkColumn {
 }
 
 impl WalkColumn {
-    /// The column of this name, if the query returns it.
     pub fn find(name: &str, reader: &Reader) -> Option<Self> {
         let place = reader.columns.iter().position(|column| column.name == name)?;
         let column = &reader.columns[place];
@@ -75,7 +72,6 @@ impl WalkColumn {
     }
 }
 
-/// A column of the target's key.
 #[derive(Debug, Clone)]
 pub struct KeyColumn {
     pub name: String,
@@ -86,16 +82,14 @@ pub struct KeyColumn {
 /// For whom rows are written as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// For an index: every value as JSON has it.
+    /// For an external sink: every value as JSON has it.
     Document,
     /// For a mart, which reads the values back: what JSON would change on the way is a text.
     ReadBack,
 }
 
-/// How a run walks over what a query returns.
 #[derive(Debug)]
 pub struct Walk {
-    /// The query and what it returns.
     pub reader: Arc<Reader>,
     /// The columns that its pages are ordered by.
     pub columns: Vec<WalkColumn>,
@@ -115,11 +109,9 @@ pub struct Walk {
     /// Seconds to read again before the checkpoint.
     pub lookback_seconds: u32,
     pub page_size: i64,
-    /// The columns of the target's key.
     pub key: Vec<KeyColumn>,
     /// Whether a page fails that has a key twice.
     pub keys_once: bool,
-    /// For whom the rows are.
     pub form: RowForm,
     /// How large a row may be that leaves the source.
     pub max_row_bytes: u32,
@@ -184,7 +176,10 @@ impl Walk {
         order == Some(Ordering::Less)
     }
 
-    /// The names of the columns that it walks by.
+    pub fn key_names(&self) -> impl Iterator<Item = String> {
+        self.key.iter().map(|key| key.name.clone())
+    }
+
     pub fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|column| column.name.as_str()).collect()
     }

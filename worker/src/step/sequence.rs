@@ -11,7 +11,6 @@ use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError,
 #[derive(Debug, Clone)]
 pub struct Sequence(Arc<[PlannedStep]>);
 
-/// A step and what it has declared.
 #[derive(Debug)]
 pub(super) struct PlannedStep {
     pub name: String,
@@ -30,13 +29,11 @@ pub(super) struct PlannedStep {
 pub enum ProcessedRow {
     /// It goes on, as this JSON object.
     Passed(String),
-    /// A step refused it.
     Rejected {
         /// As the query returned it.
         doc: String,
         reason: String,
     },
-    /// A step left it out.
     Dropped,
 }
 

@@ -57,8 +57,8 @@ async fn every_kind_of_value_has_its_outcome() {
     });
     let written = write_with(&route, Action::Replace, cases.len() as u64, documents).await.unwrap();
     for (n, (body, refusal)) in cases.iter().enumerate() {
-        let rejected = written.rejected.iter().find(|rejected| rejected.document.id == n.to_string());
-        let reason = rejected.map(|rejected| rejected.reason.as_str());
+        let rejected = written.rejected.iter().find(|rejected| rejected.id == n.to_string());
+        let reason = rejected.map(|rejected| rejected.error.as_str());
         match (reason, refusal) {
             (None, None) => {}
             (Some(reason), Some(expected)) => assert!(reason.contains(expected), "{body}: {reason}"),

@@ -63,8 +63,8 @@ async fn one_bad_document_among_many_is_named_and_the_others_are_in() {
     let written = write_with(&route, Action::Upsert, 1, all()).await.unwrap();
     assert_eq!(written.created, 999);
     let [rejected] = &written.rejected[..] else { panic!("{:?}", written.rejected) };
-    assert_eq!(rejected.document, bad);
-    assert!(rejected.reason.contains("failed to parse field [modified] of type [date]"), "{}", rejected.reason);
+    assert_eq!((&rejected.id, &rejected.doc), (&bad.id, &bad.body));
+    assert!(rejected.error.contains("failed to parse field [modified] of type [date]"), "{}", rejected.error);
     assert_eq!(corner.documents().await.len(), 999);
 
     let refused = write(&route, Action::Upsert, all()).await.unwrap_err();
@@ -97,8 +97,8 @@ async fn a_request_that_is_too_large_for_the_server_is_halved_and_a_document_rej
     let written = write_with(&route, Action::Upsert, 1, documents).await.unwrap();
     assert_eq!(written.created, 10);
     let [rejected] = &written.rejected[..] else { panic!("{}", written.rejected.len()) };
-    assert_eq!(rejected.document.id, "10");
-    assert!(rejected.reason.contains("http.max_content_length"), "{}", rejected.reason);
+    assert_eq!(rejected.id, "10");
+    assert!(rejected.error.contains("http.max_content_length"), "{}", rejected.error);
 }
 
 #[tokio::test]
@@ -109,6 +109,6 @@ async fn a_document_that_cannot_be_sent_is_rejected_here() {
     let ancient = Document { version: Some(-1), ..item(2, "x") };
     let written = write_with(&route, Action::Replace, 2, [nameless, ancient, item(3, "x")]).await.unwrap();
     assert_eq!((written.created, written.rejected.len()), (1, 2));
-    assert!(written.rejected[0].reason.contains("empty"), "{:?}", written.rejected);
-    assert!(written.rejected[1].reason.contains("negative"), "{:?}", written.rejected);
+    assert!(written.rejected[0].error.contains("empty"), "{:?}", written.rejected);
+    assert!(written.rejected[1].error.contains("negative"), "{:?}", written.rejected);
 }

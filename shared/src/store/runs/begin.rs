@@ -145,8 +145,8 @@ pub struct Start {
 /// Why a checkpoint says nothing about what is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anew {
-    /// It is of another index than the target has now.
-    OtherIndex,
+    /// It is of another target than stands under the name now.
+    OtherTarget,
     /// The columns that its key and id are of have other types now.
     Retyped,
 }

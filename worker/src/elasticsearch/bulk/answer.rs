@@ -22,18 +22,14 @@ const OF_A_DOCUMENT: &[&str] = &[
 /// What a general error says that a document has by itself.
 const ABOUT_A_DOCUMENT: &[&str] = &["immense term", "is too large, must be <=", "nested documents"];
 
-/// What became of one document.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is new.
+pub enum DocumentFate {
     Created,
-    /// It was changed.
     Updated,
     /// It was there already, the same.
     Unchanged,
     /// A newer version is there, this one as far as it is told.
     Superseded(Option<i64>),
-    /// It is gone.
     Deleted,
     /// The server has no room for it at the moment.
     Again(SinkError),
@@ -76,7 +72,7 @@ enum Outcome {
 }
 
 /// Reads the fates of `count` documents, in their order. An answer that ends early is as good as none.
-pub fn fates(body: &[u8], count: usize) -> Result<Vec<Fate>, SinkError> {
+pub fn fates(body: &[u8], count: usize) -> Result<Vec<DocumentFate>, SinkError> {
     let answer: BulkAnswer = serde_json::from_slice(body).map_err(|error| SinkError::foreign(&error))?;
     if answer.items.len() != count {
         let found = answer.items.len();
@@ -85,32 +81,32 @@ pub fn fates(body: &[u8], count: usize) -> Result<Vec<Fate>, SinkError> {
     answer.items.into_iter().map(fate).collect()
 }
 
-fn fate(item: ItemAnswer) -> Result<Fate, SinkError> {
+fn fate(item: ItemAnswer) -> Result<DocumentFate, SinkError> {
     let (deletes, item) = match item {
         ItemAnswer::Delete(item) => (true, item),
         ItemAnswer::Index(item) | ItemAnswer::Create(item) | ItemAnswer::Update(item) => (false, item),
     };
     let conflict = item.error["type"] == "version_conflict_engine_exception";
     Ok(match item.status {
-        404 if deletes && item.error.is_null() => Fate::Deleted,
+        404 if deletes && item.error.is_null() => DocumentFate::Deleted,
         200..=299 => match item.result {
-            Outcome::Created => Fate::Created,
-            Outcome::Noop => Fate::Unchanged,
-            Outcome::Deleted => Fate::Deleted,
-            Outcome::Updated => Fate::Updated,
+            Outcome::Created => DocumentFate::Created,
+            Outcome::Noop => DocumentFate::Unchanged,
+            Outcome::Deleted => DocumentFate::Deleted,
+            Outcome::Updated => DocumentFate::Updated,
         },
         // Ours says that a newer version is there; an `update` without versions met another one and may try again.
-        409 if conflict && is_about_versions(&item.error) => Fate::Superseded(current_version(&item.error)),
-        409 => Fate::Again(SinkError::transient(reason(&item.error))),
+        409 if conflict && is_about_versions(&item.error) => DocumentFate::Superseded(current_version(&item.error)),
+        409 => DocumentFate::Again(SinkError::transient(reason(&item.error))),
         // Any other 400 is about the index: it would be the same for every document.
-        400 if is_about_the_document(&item.error) => Fate::Rejected(reason(&item.error)),
+        400 if is_about_the_document(&item.error) => DocumentFate::Rejected(reason(&item.error)),
         status => {
             let class = classify(status, &item.error);
             let message = format!("Elasticsearch answers {status} for a document: {}", explained(&item.error));
             let error = SinkError { class, kind: SinkErrorKind::of(status, &item.error), message };
             match class {
-                ErrorClass::RateLimited => Fate::Again(error),
-                ErrorClass::Transient if status != 500 => Fate::Again(error),
+                ErrorClass::RateLimited => DocumentFate::Again(error),
+                ErrorClass::Transient if status != 500 => DocumentFate::Again(error),
                 ErrorClass::Transient | ErrorClass::Quota | ErrorClass::Fatal | ErrorClass::Row => return Err(error),
             }
         }
@@ -139,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn one(item: Value) -> Result<Fate, SinkError> {
+    fn one(item: Value) -> Result<DocumentFate, SinkError> {
         fates(json!({"items": [item]}).to_string().as_bytes(), 1).map(|mut fates| fates.remove(0))
     }
 
@@ -149,15 +145,15 @@ mod tests {
         let raced = "[1]: version conflict, required seqNo [3], primary term [1]. current document has seqNo [4]";
         let conflict = |reason| json!({"type": "version_conflict_engine_exception", "reason": reason});
         for (item, expected) in [
-            (json!({"index": {"status": 201, "result": "created"}}), Fate::Created),
-            (json!({"update": {"status": 200, "result": "updated"}}), Fate::Updated),
-            (json!({"update": {"status": 200, "result": "noop"}}), Fate::Unchanged),
-            (json!({"delete": {"status": 200, "result": "deleted"}}), Fate::Deleted),
-            (json!({"delete": {"status": 404, "result": "not_found"}}), Fate::Deleted),
-            (json!({"index": {"status": 409, "error": conflict(newer)}}), Fate::Superseded(Some(9))),
+            (json!({"index": {"status": 201, "result": "created"}}), DocumentFate::Created),
+            (json!({"update": {"status": 200, "result": "updated"}}), DocumentFate::Updated),
+            (json!({"update": {"status": 200, "result": "noop"}}), DocumentFate::Unchanged),
+            (json!({"delete": {"status": 200, "result": "deleted"}}), DocumentFate::Deleted),
+            (json!({"delete": {"status": 404, "result": "not_found"}}), DocumentFate::Deleted),
+            (json!({"index": {"status": 409, "error": conflict(newer)}}), DocumentFate::Superseded(Some(9))),
             (
                 json!({"index": {"status": 400, "error": {"type": "mapper_parsing_exception", "reason": "b"}}}),
-                Fate::Rejected("mapper_parsing_exception: b".to_owned()),
+                DocumentFate::Rejected("mapper_parsing_exception: b".to_owned()),
             ),
         ] {
             assert_eq!(one(item), Ok(expected));
@@ -167,7 +163,7 @@ mod tests {
             json!({"index": {"status": 429, "error": {"type": "es_rejected_execution_exception"}}}),
             json!({"index": {"status": 503, "error": {"type": "unavailable_shards_exception"}}}),
         ] {
-            assert!(matches!(one(item.clone()), Ok(Fate::Again(_))), "{item}");
+            assert!(matches!(one(item.clone()), Ok(DocumentFate::Again(_))), "{item}");
         }
     }
 
@@ -200,13 +196,13 @@ mod tests {
             ("illegal_argument_exception", "Document contains at least one immense term in field=\"x\""),
         ] {
             let fate = one(json!({"index": {"status": 400, "error": {"type": kind, "reason": said}}}));
-            assert!(matches!(fate, Ok(Fate::Rejected(_))), "{kind}: {fate:?}");
+            assert!(matches!(fate, Ok(DocumentFate::Rejected(_))), "{kind}: {fate:?}");
         }
         let missing =
             json!({"delete": {"status": 404, "error": {"type": "index_not_found_exception", "reason": "no"}}});
         assert!(one(missing).is_err(), "a document of an index that is gone was not deleted");
         let blocked = json!({"index": {"status": 403, "error": {"type": "cluster_block_exception", "reason": "disk"}}});
-        assert!(matches!(one(blocked), Ok(Fate::Again(error)) if error.message.contains("make room")));
+        assert!(matches!(one(blocked), Ok(DocumentFate::Again(error)) if error.message.contains("make room")));
     }
 
     #[test]

@@ -14,7 +14,6 @@ pub struct Gathering {
     items: Vec<Item>,
 }
 
-/// Documents that are sent together.
 #[derive(Debug)]
 pub struct Chunk {
     body: Bytes,
@@ -31,7 +30,6 @@ struct Item {
 }
 
 impl Gathering {
-    /// Appends a document.
     pub fn add(&mut self, action: Action, document: Document) {
         let start = self.body.len();
         self.write_head(action, &document);
@@ -72,29 +70,24 @@ impl Gathering {
         self.body.extend_from_slice(b"}}\n");
     }
 
-    /// How many documents it has.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The size of its body.
     pub fn bytes(&self) -> usize {
         self.body.len()
     }
 
-    /// The chunk as it is.
     pub fn seal(self) -> Chunk {
         Chunk { body: self.body.into(), items: self.items }
     }
 }
 
 impl Chunk {
-    /// How many documents it has.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -118,7 +111,6 @@ impl Chunk {
         part.seal()
     }
 
-    /// Both halves.
     pub fn halves(&self) -> [Self; 2] {
         let middle = self.len() / 2;
         [self.only(0..middle), self.only(middle..self.len())]

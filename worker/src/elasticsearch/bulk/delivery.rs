@@ -10,8 +10,8 @@ use vitrina_shared::domain::ErrorClass;
 
 use super::{
     super::{client::Answer, error::SinkError, patience::Patience},
-    Rejected, Route, Written,
-    answer::{Fate, fates},
+    Route, Written,
+    answer::{DocumentFate, fates},
     chunk::{Chunk, compress},
     limiter::Permit,
 };
@@ -19,7 +19,7 @@ use super::{
 /// Delivers a chunk, for whose first request there is room. `Ok` means that every document is acknowledged, or rejected by
 /// name.
 pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
-    let patience = Patience::new(route.client.patience());
+    let patience = Patience::new(route.client.patience);
     let mut delivery = Delivery { patience, route, permit: Some(permit), written: Written::default() };
     let mut waiting = vec![chunk];
     while let Some(chunk) = waiting.pop() {
@@ -64,7 +64,7 @@ impl Delivery {
         };
         let client = &self.route.client;
         let body = chunk.body();
-        if !client.gzip() {
+        if !client.gzip {
             return client.send_lines(&self.route.path, body, false).await;
         }
         let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
@@ -76,23 +76,23 @@ impl Delivery {
     async fn settle(
         &mut self,
         chunk: &Chunk,
-        fates: Vec<Fate>,
+        fates: Vec<DocumentFate>,
         retry_after: Option<Duration>,
         waiting: &mut Vec<Chunk>,
     ) -> Result<(), SinkError> {
         let (mut left, mut reason) = (Vec::new(), None);
         for (place, fate) in fates.into_iter().enumerate() {
             match fate {
-                Fate::Created => self.written.created += 1,
-                Fate::Updated => self.written.updated += 1,
-                Fate::Unchanged => self.written.unchanged += 1,
-                Fate::Superseded(version) => {
+                DocumentFate::Created => self.written.created += 1,
+                DocumentFate::Updated => self.written.updated += 1,
+                DocumentFate::Unchanged => self.written.unchanged += 1,
+                DocumentFate::Superseded(version) => {
                     self.written.superseded += 1;
                     self.written.newest = self.written.newest.max(version);
                 }
-                Fate::Deleted => self.written.deleted += 1,
-                Fate::Rejected(reason) => self.reject(chunk, place, reason),
-                Fate::Again(error) => {
+                DocumentFate::Deleted => self.written.deleted += 1,
+                DocumentFate::Rejected(reason) => self.reject(chunk, place, reason),
+                DocumentFate::Again(error) => {
                     left.push(place);
                     reason.get_or_insert(error);
                 }
@@ -109,7 +109,7 @@ impl Delivery {
     }
 
     fn reject(&mut self, chunk: &Chunk, place: usize, reason: String) {
-        self.written.rejected.extend(chunk.document(place).map(|document| Rejected { document, reason }));
+        self.written.rejected.extend(chunk.document(place).map(|document| document.rejected(reason)));
     }
 
     /// Waits, and puts the chunk back; or gives up.

@@ -1,8 +1,10 @@
 //! How many requests are under way: as many as allowed, fewer while the server is short of breath.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
+
+use crate::mutex::unpoisoned;
 
 /// Bounds the requests to one index. Halves the bound when the server asks for less, and comes back one by one.
 #[derive(Debug)]
@@ -18,7 +20,6 @@ struct State {
     under_way: f64,
 }
 
-/// The right to one request.
 #[derive(Debug)]
 pub struct Permit(Arc<Limiter>);
 
@@ -34,7 +35,7 @@ impl Limiter {
         loop {
             let freed = self.freed.notified();
             {
-                let mut state = self.state();
+                let mut state = unpoisoned(&self.state);
                 if state.under_way < state.bound.floor() {
                     state.under_way += 1.0;
                     return Permit(self.clone());
@@ -46,7 +47,7 @@ impl Limiter {
 
     /// The server took a request well.
     pub fn eased(&self) {
-        let mut state = self.state();
+        let mut state = unpoisoned(&self.state);
         state.bound = (state.bound + 1.0 / state.bound).min(self.most);
         drop(state);
         self.freed.notify_one();
@@ -54,19 +55,14 @@ impl Limiter {
 
     /// The server asked for less.
     pub fn pressed(&self) {
-        let mut state = self.state();
+        let mut state = unpoisoned(&self.state);
         state.bound = (state.bound / 2.0).max(1.0);
-    }
-
-    /// Every statement leaves the state whole.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.state().under_way -= 1.0;
+        unpoisoned(&self.0.state).under_way -= 1.0;
         self.0.freed.notify_one();
     }
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use vitrina_shared::domain::error_class::without_values;
 
 use crate::{
     elasticsearch::{Action, BulkWriter, Document, Index, Route, Written, number_above, version},
     sink::{
-        Answer, BatchError, Items, Rejected,
+        BatchError, Items, Rejected,
         external::{Overtaken, PageWriter, PageWritten, Record},
     },
 };
@@ -16,7 +17,6 @@ use crate::{
 /// Documents of refused rows that are fetched together.
 const KEPT_TOGETHER: usize = 100;
 
-/// Documents on their way.
 #[derive(Debug)]
 pub struct PageWriting {
     pub writer: BulkWriter,
@@ -28,35 +28,27 @@ pub struct PageWriting {
     pub keeps: Option<(Index, Arc<Route>, Action)>,
 }
 
+#[async_trait]
 impl PageWriter for PageWriting {
-    fn take<'a>(&'a mut self, mut records: Items<'a, Record>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            let version = Some(version(self.number));
-            while let Some(Record { id, doc }) = records.try_next().await? {
-                self.writer.push(Document { id, version, body: doc }).await?;
-            }
-            if self.is_page {
-                self.writer.flush().await?;
-            }
-            Ok(())
-        })
+    async fn take(&mut self, mut records: Items<'_, Record>) -> Result<(), BatchError> {
+        let version = Some(version(self.number));
+        while let Some(Record { id, doc }) = records.try_next().await? {
+            self.writer.push(Document { id, version, body: doc }).await?;
+        }
+        if self.is_page {
+            self.writer.flush().await?;
+        }
+        Ok(())
     }
 
-    fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
-        Box::pin(async move {
-            let written = self.writer.finish().await?;
-            let (changes, overtaken) = (written.changes(), overtaken(&written));
-            let refused = written.rejected.into_iter();
-            rejected.extend(refused.map(|row| Rejected {
-                id: row.document.id,
-                doc: row.document.body,
-                error: row.reason,
-            }));
-            if let Some((index, route, action)) = self.keeps {
-                keep_refused(&index, route, action, &rejected).await?;
-            }
-            Ok(PageWritten { changes, rejected, overtaken })
-        })
+    async fn finish(self: Box<Self>, mut rejected: Vec<Rejected>) -> Result<PageWritten, BatchError> {
+        let written = self.writer.finish().await?;
+        let (changes, overtaken) = (written.changes(), overtaken(&written));
+        rejected.extend(written.rejected);
+        if let Some((index, route, action)) = self.keeps {
+            keep_refused(&index, route, action, &rejected).await?;
+        }
+        Ok(PageWritten { changes, rejected, overtaken })
     }
 }
 
@@ -85,7 +77,7 @@ async fn keep_refused(
     }
     let written = writer.finish().await?;
     if let Some(first) = written.rejected.first() {
-        let (documents, error) = (written.rejected.len(), without_values(&first.reason));
+        let (documents, error) = (written.rejected.len(), without_values(&first.error));
         tracing::warn!(documents, %error, "documents of refused rows do not fit the new index and are left out of it");
     }
     Ok(())

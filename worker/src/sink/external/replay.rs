@@ -7,11 +7,11 @@ use futures_util::stream::{self, StreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::domain::report::ReplayOutcome;
 
-use super::{ExternalSink, Mending, Record, emptied};
+use super::{ExternalSink, Mending, Record, fingerprint::fingerprint, refuse_emptied};
 use crate::{
-    elasticsearch::{fingerprint, id_of_row},
     error::BatchError,
-    sink::{Fate, Row, Subject},
+    row_id::id_of_row,
+    sink::{Replayed, Row, Subject},
 };
 
 /// Documents that are looked at together.
@@ -24,11 +24,11 @@ pub async fn write(
     tx: &mut PgConnection,
     rows: &[Row],
     number: i64,
-) -> Result<Vec<Fate>, BatchError> {
+) -> Result<Vec<Replayed>, BatchError> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    emptied::refuse(tx, sink).await?;
+    refuse_emptied(tx, sink).await?;
     let fields = subject.fields();
     let hash = |doc: &str| fingerprint(doc, &fields);
     // Refused rows are no reason to end: they were refused before.
@@ -54,7 +54,7 @@ pub async fn write(
     Ok(rows.iter().map(|row| fate(&id_of_row(&row.key), &there, &refused)).collect())
 }
 
-fn fate(id: &str, there: &HashSet<String>, refused: &HashMap<String, String>) -> Fate {
+fn fate(id: &str, there: &HashSet<String>, refused: &HashMap<String, String>) -> Replayed {
     match refused.get(id) {
         Some(reason) => Err(reason.clone()),
         None if there.contains(id) => Ok(ReplayOutcome::Unchanged),

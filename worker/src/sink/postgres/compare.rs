@@ -9,14 +9,15 @@ mod statements;
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use serde::Deserialize;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
         Mode,
-        report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repaired, Verdict},
+        report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repaired},
     },
-    store::pages,
+    store::{compared::Totals, pages},
 };
 
 use self::{
@@ -27,7 +28,8 @@ use super::mart::Mart;
 use crate::{
     error::{BatchError, KEEPS_ROWS},
     session::Session,
-    sink::{Answer, Compared, Comparing, Differing, RemovalLimit, SAMPLE, Scope},
+    sink::{Bounds, Compared, Comparing, Differing, RemovalLimit, comparing::SAMPLE},
+    source::{Scope, home::PageSql},
 };
 
 /// Its rows are made by the worker, so the server has nothing to compare the mart with; a run does that as it writes.
@@ -40,25 +42,20 @@ const SNAPSHOT: &str = "begin isolation level repeatable read read only; set loc
 /// The values of a key, as text.
 type Key = Vec<Option<String>>;
 
-/// A comparison of one mart.
 struct Comparison<'a> {
     of: &'a Comparing<'a>,
+    source: PageSql<'a>,
     mart: &'a Mart,
     limit: &'a RemovalLimit,
-}
-
-/// The rows that a repair looks at again; none where there is nothing to repair.
-struct Found<'a> {
-    comparison: Comparison<'a>,
-    closer: Option<(Closer, Vec<Key>)>,
+    /// The rows that a repair looks at again; none where there is nothing to repair.
+    differing: Option<(Closer, Vec<Key>)>,
 }
 
 /// What `counts` returns.
 #[derive(Debug, Deserialize)]
 struct Counted {
-    source_rows: i64,
-    target_rows: i64,
-    in_flight: i64,
+    #[serde(flatten)]
+    totals: Totals,
     #[serde(flatten)]
     bounds: Bounds,
 }
@@ -73,23 +70,11 @@ struct Coarse {
     buckets: Vec<u32>,
 }
 
-/// The least and greatest values of the control column.
-#[derive(Debug, PartialEq, Deserialize)]
-struct Bounds {
-    source_min: Option<String>,
-    source_max: Option<String>,
-    target_min: Option<String>,
-    target_max: Option<String>,
-}
-
 /// What `narrow` returns.
 #[derive(Debug, Default, Deserialize)]
 struct Narrow {
-    source_rows: i64,
-    target_rows: i64,
-    missing: i64,
-    extra: i64,
-    different: i64,
+    #[serde(flatten)]
+    totals: Totals,
     /// The kind and the key of each.
     keys: Vec<Key>,
 }
@@ -104,22 +89,17 @@ struct Detail {
 impl Counted {
     fn matches(&self) -> bool {
         let Bounds { source_min, source_max, target_min, target_max } = &self.bounds;
-        self.source_rows == self.target_rows && source_min == target_min && source_max == target_max
+        self.totals.source_rows == self.totals.target_rows && source_min == target_min && source_max == target_max
     }
 }
 
 impl Narrow {
-    fn total(&self) -> i64 {
-        self.missing + self.extra + self.different
-    }
-
     /// Whether every row that differs is listed.
     fn is_whole(&self) -> bool {
         self.keys.len() < MOST_KEYS
     }
 }
 
-/// Compares a pipeline with its mart.
 pub async fn compare<'a>(
     mart: &'a Mart,
     limit: &'a RemovalLimit,
@@ -129,19 +109,21 @@ pub async fn compare<'a>(
     if of.subject.has_transforms() && (of.depth == Depth::Rows || of.repairs) {
         return Err(BatchError::fatal(WITH_TRANSFORMS));
     }
+    let source = of.subject.home_sql()?;
     let _waiting = of.sessions.wait();
-    let comparison = Comparison { of, mart, limit };
-    let (result, closer) = match of.depth {
+    let mut comparison = Comparison { of, source, mart, limit, differing: None };
+    let (result, differing) = match of.depth {
         Depth::Counts => (comparison.count(session).await?, None),
         Depth::Keys | Depth::Rows => comparison.compare(session).await?,
     };
     let tx = session.begin_named("begin").await?;
-    Ok(Compared { result, tx, differing: Box::new(Found { comparison, closer }) })
+    comparison.differing = differing;
+    Ok(Compared { result, tx, differing: Box::new(comparison) })
 }
 
 impl Comparison<'_> {
     fn sides<'s>(&'s self, scope: &'s Scope) -> Sides<'s> {
-        Sides { subject: self.of.subject, mart: self.mart, depth: self.of.depth, scope }
+        Sides { subject: self.of.subject, source: self.source, mart: self.mart, depth: self.of.depth, scope }
     }
 
     /// Counts, and counts again where the numbers differ.
@@ -150,14 +132,8 @@ impl Comparison<'_> {
         if !counted.matches() {
             counted = self.count_once(session).await?;
         }
-        let verdict = if counted.matches() { Verdict::Match } else { Verdict::Drift };
-        let Counted { source_rows, target_rows, in_flight, bounds } = counted;
-        let narrow = Narrow { source_rows, target_rows, ..Narrow::default() };
-        let mut result = self.result(verdict, in_flight, bounds, &narrow);
-        if verdict == Verdict::Drift {
-            result.note = self.of.subject.note(0);
-        }
-        Ok(Reconciliation { missing: None, extra: None, ..result })
+        let agree = counted.matches();
+        Ok(self.result(agree, &counted.totals, counted.bounds, (Vec::new(), 0)))
     }
 
     async fn count_once(&self, session: &mut Session) -> Result<Counted, BatchError> {
@@ -184,7 +160,7 @@ impl Comparison<'_> {
             narrow = ask(&mut tx, &self.sides(&scope).narrow(&closer), &scope, None).await?;
         }
         tx.rollback().await?;
-        if narrow.total() > 0 {
+        if narrow.totals.differing() > 0 {
             let mut tx = session.begin_named(SNAPSHOT).await?;
             let scope = self.of.scope(&mut tx).await?;
             narrow = self.confirm(&mut tx, &scope, narrow).await?;
@@ -192,19 +168,17 @@ impl Comparison<'_> {
             unsteady = self.unsteady(&mut tx, &scope, &narrow).await?;
             tx.rollback().await?;
         }
+        let mut totals = Totals { in_flight: coarse.in_flight, ..narrow.totals.clone() };
         // A closer look at everything has counted the rows of equal buckets already.
         if !closer.is_everything() {
-            narrow.source_rows += coarse.same_rows;
-            narrow.target_rows += coarse.same_rows;
+            totals.source_rows += coarse.same_rows;
+            totals.target_rows += coarse.same_rows;
         }
-        let verdict = if narrow.total() == 0 { Verdict::Match } else { Verdict::Drift };
-        let mut result = self.result(verdict, coarse.in_flight, coarse.bounds, &narrow);
-        if verdict == Verdict::Drift {
-            result.note = self.of.subject.note(unsteady);
-        }
+        let differs = totals.differing() > 0;
+        let result = self.result(!differs, &totals, coarse.bounds, (sample, unsteady));
         let keys = narrow.keys.iter().map(|entry| entry[1..].to_vec()).collect();
-        let closer = (narrow.total() > 0).then(|| if narrow.is_whole() { Closer::Keys } else { closer });
-        Ok((Reconciliation { sample, ..result }, closer.map(|closer| (closer, keys))))
+        let closer = differs.then(|| if narrow.is_whole() { Closer::Keys } else { closer });
+        Ok((result, closer.map(|closer| (closer, keys))))
     }
 
     /// Looks at what differs once more. Where it is so much that not every key is known, it is no matter of a moment.
@@ -213,33 +187,17 @@ impl Comparison<'_> {
             return Ok(before);
         }
         let keys: Vec<&[Option<String>]> = before.keys.iter().map(|entry| &entry[1..]).collect();
-        let again: Narrow = ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
+        let Narrow { totals: again, keys } =
+            ask(tx, &self.sides(scope).narrow(&Closer::Keys), scope, Some(&keys)).await?;
+        let before = before.totals;
         // What was missing has been written since, and what was extra removed.
         let target_rows = before.target_rows + (before.missing - again.missing) - (before.extra - again.extra);
-        Ok(Narrow { source_rows: before.source_rows, target_rows, ..again })
+        Ok(Narrow { totals: Totals { source_rows: before.source_rows, target_rows, ..again }, keys })
     }
 
-    fn result(&self, verdict: Verdict, in_flight: i64, bounds: Bounds, narrow: &Narrow) -> Reconciliation {
-        let control = self.sides(&Scope::Everything).control().map(|(column, _)| column.name.clone());
-        Reconciliation {
-            depth: self.of.depth,
-            source_rows: narrow.source_rows,
-            target_rows: narrow.target_rows,
-            missing: Some(narrow.missing),
-            extra: Some(narrow.extra),
-            different: (self.of.depth == Depth::Rows).then_some(narrow.different),
-            in_flight,
-            control_column: control.unwrap_or_default(),
-            source_min: bounds.source_min,
-            source_max: bounds.source_max,
-            target_min: bounds.target_min,
-            target_max: bounds.target_max,
-            verdict,
-            sample: Vec::new(),
-            note: None,
-            repaired: None,
-            took_ms: 0,
-        }
+    fn result(&self, agree: bool, totals: &Totals, bounds: Bounds, found: (Vec<Difference>, i64)) -> Reconciliation {
+        let sides = self.sides(&Scope::Everything);
+        self.of.result(agree, totals, (sides.control().map(|(column, _)| column), bounds), found)
     }
 
     /// Some of the rows that differ, with the values that do.
@@ -260,7 +218,7 @@ impl Comparison<'_> {
             details.into_iter().map(|detail| (detail.key, detail.columns)).collect();
         let difference = |entry: &Key| {
             let kind = entry[0].as_deref().and_then(|kind| kind.parse().ok())?;
-            let key = self.of.subject.key.iter().cloned().zip(entry[1..].iter().cloned()).collect();
+            let key = self.of.subject.walk().key_names().zip(entry[1..].iter().cloned()).collect();
             let columns = details.get(&entry[1..]).cloned().unwrap_or_default();
             Some(Difference { kind, key, columns })
         };
@@ -277,23 +235,23 @@ impl Comparison<'_> {
     }
 }
 
-impl Differing for Found<'_> {
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
-        Box::pin(self.mend(tx, remove_extra, target_rows))
-    }
-}
-
-impl Found<'_> {
-    async fn mend(&self, tx: &mut PgConnection, remove_extra: bool, target_rows: u64) -> Result<Repaired, BatchError> {
+#[async_trait]
+impl Differing for Comparison<'_> {
+    async fn repair(
+        &self,
+        tx: &mut PgConnection,
+        remove_extra: bool,
+        target_rows: u64,
+    ) -> Result<Repaired, BatchError> {
         let mut repaired = Repaired { written: 0, removed: 0 };
-        let Self { comparison, closer: Some((closer, keys)) } = self else { return Ok(repaired) };
-        let scope = comparison.of.scope(tx).await?;
+        let Some((closer, keys)) = &self.differing else { return Ok(repaired) };
+        let scope = self.of.scope(tx).await?;
         let keys: Vec<&[Option<String>]> = keys.iter().map(Vec::as_slice).collect();
-        for statement in comparison.sides(&scope).repair(closer, remove_extra) {
+        for statement in self.sides(&scope).repair(closer, remove_extra) {
             let statement = match statement {
                 RepairStatement::Change(statement) => statement,
                 // The statement before it holds its lock on the mart by now.
-                RepairStatement::MakeRoom(statement) => match comparison.mart.can_still_rewrite(tx).await? {
+                RepairStatement::MakeRoom(statement) => match self.mart.can_still_rewrite(tx).await? {
                     true => statement,
                     false => continue,
                 },
@@ -304,7 +262,7 @@ impl Found<'_> {
             repaired.written += outcome.rows_written;
             repaired.removed += outcome.rows_read;
         }
-        comparison.limit.refuse(repaired.removed.unsigned_abs(), target_rows)?;
+        self.limit.refuse(repaired.removed.unsigned_abs(), target_rows)?;
         Ok(repaired)
     }
 }
@@ -328,7 +286,7 @@ fn in_the_way(error: sqlx::Error, removes: bool) -> BatchError {
 /// What statements get from `($5)[3]` on: the scope, and the keys that are looked at.
 fn parameters(scope: &Scope, keys: Option<&[&[Option<String>]]>) -> Result<Vec<Option<String>>, BatchError> {
     let keys = keys.map(serde_json::to_string).transpose().map_err(|error| BatchError::fatal(error.to_string()))?;
-    Ok(scope.parameters().into_iter().chain([keys]).collect())
+    Ok(scope.bounds().into_iter().chain([keys]).collect())
 }
 
 /// Executes a statement of the comparison and reads its answer.

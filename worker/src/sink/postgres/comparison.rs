@@ -41,11 +41,8 @@ mod tests {
     fn a_key_is_compared_as_the_mart_has_it() {
         let column = |type_name: &str| SourceColumn {
             name: "v".to_owned(),
-            type_oid: 0,
             type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
+            ..SourceColumn::default()
         };
         let stored = |from: &str, to: &str| as_stored("s.v", &column(from), &own(to));
         assert_eq!(stored("uuid", "uuid"), "s.v");

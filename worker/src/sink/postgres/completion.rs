@@ -1,4 +1,7 @@
 //! What makes a mart equal to the query's result, after the last page of a full run.
+//!
+//! A statement does not see what another part of it removes: a row that was deleted and made anew, under another key and with
+//! a value that is unique besides, would be refused. So removals are statements of their own, in the same transaction.
 
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -13,7 +16,6 @@ use crate::{
     sink::{Completed, RemovalLimit},
 };
 
-/// How a full run ends.
 #[derive(Debug)]
 pub enum Completion {
     /// The pages were written to the mart; what the query does not return any more is removed.
@@ -23,12 +25,10 @@ pub enum Completion {
     },
     /// The pages were gathered beside the mart, which changes all at once.
     Swap {
-        /// The table in which rows are gathered.
         gathering: Gathering,
         /// Removes what was not gathered.
         delete: String,
-        /// Removes rows that give a unique value to another row; they are written anew. A statement does not see what another
-        /// part of it removes, so it is a statement by itself.
+        /// Removes rows that give a unique value to another row; they are written anew.
         make_room: Option<String>,
         /// Writes to the mart what differs.
         replace: String,
@@ -156,5 +156,33 @@ impl Mart {
     /// Counts the mart's rows, for what a share of them is.
     fn count_rows(&self) -> String {
         format!("select count(*), 0::bigint, null::text[], false from analytics.{}", quote(&self.table))
+    }
+
+    /// Removes rows that are gone.
+    fn remove_absent(&self, gathered: &str) -> String {
+        let same = self.same_key("gathered");
+        self.removal(&format!("not exists (select from {gathered} as gathered where {same})"))
+    }
+
+    /// Removes rows whose keys are not among those that were read.
+    fn remove_unread(&self, keys: &str) -> String {
+        let same = self.same_stored_key("source");
+        self.removal(&format!("not exists (select from ({keys}) as source where {same})"))
+    }
+
+    /// Removes rows that give a unique value to another row, where there may be any. They are written anew.
+    fn make_room(&self, gathered: &str) -> Option<String> {
+        let differs = self.passes_on(|_, own| format!("gathered.{}", quote(&own.name)))?;
+        let same = self.same_key("gathered");
+        Some(self.removal(&format!("exists (select from {gathered} as gathered where {same} and {differs})")))
+    }
+
+    /// Removes the rows of `target` that fulfil a condition, and counts them.
+    fn removal(&self, condition: &str) -> String {
+        format!(
+            "with gone as (delete from analytics.{} as target where {condition} returning 1)
+            select 0::bigint, count(*), null::text[], false from gone",
+            quote(&self.table),
+        )
     }
 }

@@ -11,7 +11,6 @@ use vitrina_shared::{
 use super::comparison::{as_stored, has_own_collation};
 use crate::{error::BatchError, sink::Opening};
 
-/// A table of `analytics`.
 #[derive(Debug)]
 pub struct Mart {
     pub table: String,
@@ -27,7 +26,6 @@ pub struct Mart {
 }
 
 impl Mart {
-    /// The mart that was found.
     pub fn of(opening: &Opening<'_>) -> Result<Self, BatchError> {
         let entry = &opening.target.entry;
         let Place::Mart(name, table) = &opening.target.place else {
@@ -101,7 +99,6 @@ impl Mart {
         Ok(tables::can_rewrite_rows(tx, &self.table, &self.key, &written).await?)
     }
 
-    /// The condition of two rows of the mart's types having the same key.
     pub fn same_key(&self, relation: &str) -> String {
         let same: Vec<_> = self.key.iter().map(|name| format!("{relation}.{0} = target.{0}", quote(name))).collect();
         same.join(" and ")

@@ -6,11 +6,11 @@ use vitrina_shared::{domain::report::ReplayOutcome, store::pages};
 use super::{mart::Mart, merge::arrived};
 use crate::{
     error::{BatchError, is_row_error},
-    sink::{Fate, Row},
+    sink::{Replayed, Row},
 };
 
 /// Writes the rows; those that are refused leave no trace.
-pub async fn write(mart: &Mart, tx: &mut PgConnection, rows: &[Row]) -> Result<Vec<Fate>, BatchError> {
+pub async fn write(mart: &Mart, tx: &mut PgConnection, rows: &[Row]) -> Result<Vec<Replayed>, BatchError> {
     let statement = format!(
         "with written as ({}) select 0::bigint, count(*), null::text[], false from written",
         mart.upsert(&arrived(mart, "", "($5)[3]::json")),

@@ -37,7 +37,6 @@ const MICROSECOND: TimeDelta = TimeDelta::microseconds(1);
 #[derive(Debug, Default)]
 pub struct Settling(OnceCell<(Option<String>, Mutex<Writers>)>);
 
-/// Decides from where to where a run reads.
 pub async fn find(reading: &HomeReading, connection: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {
     let walk = &reading.walk;
     refuse_unreachable_rows(connection, run.id, walk).await?;
@@ -55,7 +54,6 @@ pub async fn find(reading: &HomeReading, connection: &mut PgConnection, run: &Op
     Ok(start)
 }
 
-/// The greatest key now.
 pub async fn greatest_key(
     reading: &HomeReading,
     connection: &mut PgConnection,

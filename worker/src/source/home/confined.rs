@@ -8,7 +8,7 @@
 
 use vitrina_shared::{
     domain::{SourceColumn, column_type::FIRST_ADDED},
-    sql::{literal, quoted, record},
+    sql::{literal, record},
 };
 
 /// Selects what `query` returns, column by column in this order. The query gets the parameters of the statement around it: `$4` is the size of a page, `$5`
@@ -56,11 +56,6 @@ pub fn document(columns: &[&SourceColumn], doc: &str) -> String {
     unless_exchanged(columns, doc, &fails)
 }
 
-/// The columns by name. A query that says `*` may have others by now, or these in another order.
-pub fn names(columns: &[SourceColumn]) -> String {
-    quoted(columns.iter().map(|column| column.name.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,9 +66,8 @@ mod tests {
             name: "a\"b".to_owned(),
             type_oid: 1042,
             type_name: "character".to_owned(),
-            declared: None,
             collation: Some("pg_catalog.\"C\"".to_owned()),
-            nullable: None,
+            ..SourceColumn::default()
         };
         assert_eq!(
             read("select 'it''s'", [&column], true),
@@ -87,9 +81,7 @@ mod tests {
             name: name.to_owned(),
             type_oid,
             type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
+            ..SourceColumn::default()
         };
         let columns = [column("id", 23, "integer"), column("a", 16_400, "o'.t"), column("b", 16_400, "o'.t")];
         assert_eq!(

@@ -18,19 +18,15 @@ impl PageSql<'_> {
     /// its key and its size leave the server.
     pub fn documents(&self) -> String {
         let walk = self.walk();
-        let (most, form) = (walk.max_row_bytes, walk.form);
+        let most = walk.max_row_bytes;
         let places = || (0..walk.key.len()).map(|place| format!("key{place}"));
         let keys: String =
             walk.key.iter().zip(places()).map(|(key, k)| format!("fresh.{} as {k}, ", quote(&key.name))).collect();
-        let text = |(key, k): (&KeyColumn, String)| match form {
-            RowForm::Document => key_text(&k, self.source_column(&key.name)),
-            RowForm::ReadBack => format!("{k}::text"),
-        };
         let texts: Vec<_> = walk
             .key
             .iter()
             .zip(places())
-            .map(text)
+            .map(|(key, k)| self.key_text(&k, key))
             .map(|text| format!("case when bytes > {most} then left({text}, {SHOWN}) else {text} end"))
             .collect();
         let key_alone: Vec<_> =
@@ -51,18 +47,18 @@ impl PageSql<'_> {
             rows = self.rows(),
             texts = texts.join(", "),
             key_alone = key_alone.join(", "),
-            doc = form.row("fresh", &walk.reader.columns),
+            doc = self.row_as_json("fresh"),
             fresh = self.newest("*"),
             last = self.last(),
             more = self.more(),
         )
     }
-}
 
-impl RowForm {
-    /// A row of `relation` as JSON.
-    pub fn row(self, relation: &str, columns: &[SourceColumn]) -> String {
-        if self == Self::Document || !columns.iter().any(as_text) {
+    /// A row of `relation` as JSON of the walk's form. With `.*` the name is always the relation's: alone it would be that of a
+    /// column, where there is one.
+    pub fn row_as_json(&self, relation: &str) -> String {
+        let columns = &self.walk().reader.columns;
+        if self.walk().form == RowForm::Document || !columns.iter().any(as_text) {
             return format!("row_to_json({relation}.*)::text");
         }
         let value = |column: &SourceColumn| {
@@ -72,6 +68,15 @@ impl RowForm {
         let values: Vec<_> = columns.iter().map(value).collect();
         format!("(select row_to_json(each_row.*)::text from (select {}) as each_row)", values.join(", "))
     }
+
+    /// A value of the target's key as text. In a document it is the same for values that the server takes for equal: `1.0` and
+    /// `1.00`, `0` and `-0`; types of which that cannot be made are refused as such a key.
+    pub fn key_text(&self, value: &str, key: &KeyColumn) -> String {
+        match self.source_column(&key.name).filter(|_| self.walk().form == RowForm::Document) {
+            Some(column) => sql::text_of_equals(value, &column.value_type()),
+            None => format!("{value}::text"),
+        }
+    }
 }
 
 /// Whether JSON would change a value, so that it travels as a text.
@@ -79,23 +84,9 @@ pub fn as_text(column: &SourceColumn) -> bool {
     !column.value_type().survives_json()
 }
 
-/// A value of an index's key as text, the same for values that the server takes for equal: `1.0` and `1.00`, `0` and `-0`.
-/// Types of which that cannot be made are refused as such a key.
-pub fn key_text(value: &str, column: Option<&SourceColumn>) -> String {
-    column.map_or_else(|| format!("{value}::text"), |column| sql::text_of_equals(value, &column.value_type()))
-}
-
 /// The value of a key as JSON; its beginning where it is long itself.
 fn short(key: &str) -> String {
     format!(
         "case when octet_length({key}::text) > {LONGEST_KEY} then to_json(left({key}::text, {SHOWN})) else to_json({key}) end"
     )
-}
-
-/// A row of `relation` as JSON; null where that has more than `most` bytes. With `.*` the name is always the relation's: alone
-/// it would be that of a column, where there is one.
-pub fn bounded_row(relation: &str, most: u32) -> String {
-    // Not pulled up: the row is written as JSON once.
-    let whole = format!("select row_to_json({relation}.*)::text as doc offset 0");
-    format!("(select case when octet_length(doc) <= {most} then doc end from ({whole}) as whole)")
 }

@@ -13,38 +13,25 @@ use crate::{
 /// Planning takes no longer than this, and writes nothing.
 const LIMITED: &str = "begin read only; set local statement_timeout = '5s'; set local lock_timeout = '2s'";
 
+/// A run, how it walks, and the page that it stands before.
+type Estimated<'a> = (RunId, &'a Walk, &'a PageQuery);
+
 /// How many rows there are after the page's begin.
-pub async fn rows_left(
-    connection: &mut PgConnection,
-    run: RunId,
-    walk: &Walk,
-    page: &PageQuery,
-) -> Result<Option<i64>, BatchError> {
-    let explained = explain(connection, run, walk, &PageSql::of(walk).all_rows(), page).await?;
+pub async fn rows_left(home: &mut PgConnection, of: Estimated<'_>) -> Result<Option<i64>, BatchError> {
+    let explained = explain(home, of, &PageSql::of(of.1).all_rows()).await?;
     Ok(number(&explained, "Plan Rows").map(|rows| rows as i64))
 }
 
 /// The share of the page's cost that comes before its first row.
-pub async fn fixed_share(
-    connection: &mut PgConnection,
-    run: RunId,
-    walk: &Walk,
-    page: &PageQuery,
-) -> Result<Option<f64>, BatchError> {
-    let explained = explain(connection, run, walk, &PageSql::of(walk).rows(), page).await?;
+pub async fn fixed_share(home: &mut PgConnection, of: Estimated<'_>) -> Result<Option<f64>, BatchError> {
+    let explained = explain(home, of, &PageSql::of(of.1).rows()).await?;
     let costs = number(&explained, "Startup Cost").zip(number(&explained, "Total Cost"));
     Ok(costs.map(|(startup, total)| startup / total.max(f64::MIN_POSITIVE)))
 }
 
 /// How the server would execute a query of the run's.
-async fn explain(
-    connection: &mut PgConnection,
-    run: RunId,
-    walk: &Walk,
-    query: &str,
-    page: &PageQuery,
-) -> Result<Value, BatchError> {
-    let mut tx = backends::begin(connection, run.0, LIMITED).await?;
+async fn explain(home: &mut PgConnection, (run, walk, page): Estimated<'_>, query: &str) -> Result<Value, BatchError> {
+    let mut tx = backends::begin(home, run.0, LIMITED).await?;
     let explained = sqlx::query_scalar("select etl_page.estimate($1, $2, $3, $4, $5)")
         .bind(query)
         .bind(&page.after)
@@ -111,7 +98,7 @@ mod tests {
         let walk = walk(db, query).await;
         let mut connection = db.pool().acquire().await.expect("a connection");
         let first = PageQuery { after: None, upper: None };
-        let share = fixed_share(&mut connection, RunId::generate(), &walk, &first).await;
+        let share = fixed_share(&mut connection, (RunId::generate(), &walk, &first)).await;
         share.expect("a plan of the server").expect("costs")
     }
 

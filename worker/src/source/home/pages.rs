@@ -2,7 +2,7 @@
 //!
 //! A few blocks of rows wait here, the others with the server, so that memory does not grow with the page.
 
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -12,22 +12,19 @@ use super::PageSql;
 use crate::{
     error::BatchError,
     session::Sessions,
-    source::{Bound, Item, PageEnd, PageQuery, PageStream, Walk},
+    source::{Bound, Item, PageEnd, PageQuery, PageStream, Walk, fill_block},
 };
 
 /// The items of a page: the statement is that of [`PageSql::documents`].
 const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
     as page (key text[], doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
 
-/// A block is passed on once it has this many bytes.
-const BLOCK_BYTES: usize = 512 * 1024;
 /// Blocks that wait to be taken: enough for the first requests of a page to go out at once.
 const BLOCKS: usize = 2;
 
 /// Items that are passed on together, or why there are no more.
 type Block = Result<Vec<Item>, BatchError>;
 
-/// What a page is read with.
 #[derive(Debug)]
 pub struct PageStatement {
     text: String,
@@ -37,7 +34,6 @@ pub struct PageStatement {
 }
 
 impl PageStatement {
-    /// The statement of a page of this walk.
     pub fn of(walk: &Walk, page: PageQuery) -> Self {
         let text = PageSql::of(walk).documents();
         Self { text, page_size: walk.page_size, by_time: walk.bound == Bound::Clock, page }
@@ -92,22 +88,6 @@ async fn read_all_but_the_last(sessions: &Sessions, statement: &PageStatement, b
     Ok(last)
 }
 
-/// Takes items until they fill a block. Whether there may be more.
-pub async fn fill_block<T>(
-    items: &mut (impl Stream<Item = sqlx::Result<T>> + Unpin),
-    bytes: impl Fn(&T) -> usize,
-) -> sqlx::Result<(Vec<T>, bool)> {
-    let (mut block, mut taken) = (Vec::new(), 0);
-    while let Some(item) = items.try_next().await? {
-        taken += bytes(&item);
-        block.push(item);
-        if taken >= BLOCK_BYTES {
-            return Ok((block, true));
-        }
-    }
-    Ok((block, false))
-}
-
 /// A row of [`READ`]: a row of the page or, without a `doc`, what is known of the page.
 struct PageRow(Item);
 
@@ -126,21 +106,5 @@ impl FromRow<'_, PgRow> for PageRow {
                 Item::End(PageEnd { rows_read: rows_read.unwrap_or(0), last, more })
             }
         }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_block_ends_with_its_bytes_and_the_last_one_with_the_page() {
-        let mut items = stream::iter((0..7).map(|_| Ok(BLOCK_BYTES / 3 + 1)));
-        let mut blocks = Vec::new();
-        for _ in 0..3 {
-            let (block, more) = fill_block(&mut items, |bytes| *bytes).await.expect("a block");
-            blocks.push((block.len(), more));
-        }
-        assert_eq!(blocks, [(3, true), (3, true), (1, false)]);
     }
 }

@@ -15,7 +15,6 @@ use crate::source::{Bound, Walk, WalkColumn};
 /// How many rows a page has. They are counted once.
 pub const TOTAL: &str = "total as (select count(*) as rows from page)";
 
-/// What the statements of a walk are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct PageSql<'a> {
     walk: &'a Walk,
@@ -24,7 +23,6 @@ pub struct PageSql<'a> {
 }
 
 impl<'a> PageSql<'a> {
-    /// The statements of a walk.
     pub fn of(walk: &'a Walk) -> Self {
         Self { walk, columns: &walk.columns, bound: walk.bound }
     }
@@ -34,7 +32,6 @@ impl<'a> PageSql<'a> {
         Self { walk, columns: &walk.versions, bound: walk.settles_by }
     }
 
-    /// The walk.
     pub fn walk(&self) -> &'a Walk {
         self.walk
     }
@@ -98,7 +95,8 @@ impl<'a> PageSql<'a> {
 
     /// The query's rows of this page.
     pub fn rows(&self) -> String {
-        let columns = confined::names(&self.walk.reader.columns);
+        // By name: a query that says `*` may have others by now, or these in another order.
+        let columns = quoted(self.walk.reader.columns.iter().map(|column| column.name.as_str()));
         if self.pages_itself() {
             return format!("select {columns} from ({}\n) as source", self.query());
         }
@@ -116,11 +114,19 @@ impl<'a> PageSql<'a> {
         )
     }
 
-    /// Selects the target's key of all rows that the query returns, as a relation of a statement that writes.
+    /// Selects all rows that the query returns, as a relation of a statement that compares or writes.
+    pub fn all(&self) -> String {
+        self.read_columns(self.walk.reader.columns.iter().collect())
+    }
+
+    /// Likewise their keys of the target.
     pub fn keys(&self) -> String {
-        let names = || self.walk.key.iter().map(|key| key.name.as_str());
-        let query = format!("select {} from ({}\n) as source", quoted(names()), self.query());
-        self.read_confined(&query, names().filter_map(|name| self.source_column(name)))
+        self.read_columns(self.walk.key.iter().filter_map(|key| self.source_column(&key.name)).collect())
+    }
+
+    fn read_columns(&self, columns: Vec<&SourceColumn>) -> String {
+        let names = quoted(columns.iter().map(|column| column.name.as_str()));
+        self.read_confined(&format!("select {names} from ({}\n) as source", self.query()), columns)
     }
 
     /// What a select around the query returns, as a relation of a statement that writes.
@@ -141,10 +147,14 @@ impl<'a> PageSql<'a> {
             return format!("select {names} from page");
         }
         let key: Vec<_> = self.walk.key.iter().map(|key| format!("page.{}{}", quote(&key.name), key.cast)).collect();
-        let newest: Vec<_> =
-            self.walk.versions.iter().map(|column| format!("{} desc nulls last", quote(&column.name))).collect();
         let key = key.join(", ");
-        format!("select distinct on ({key}) {names} from page order by {key}, {}", newest.join(", "))
+        format!("select distinct on ({key}) {names} from page order by {key}{}", self.newest_first("page"))
+    }
+
+    /// The order that puts the newest version of a row first: `, page.modified desc nulls last …`.
+    pub fn newest_first(&self, relation: &str) -> String {
+        let newest = |column: &WalkColumn| format!(", {relation}.{} desc nulls last", quote(&column.name));
+        self.walk.versions.iter().map(newest).collect()
     }
 
     /// Reads the greatest key, as a list of one text. Not by `max`, which not every type has.
@@ -204,7 +214,6 @@ impl<'a> PageSql<'a> {
         format!("select from ({}\n) as source where {} and {}", self.query(), self.after(), self.below_bound())
     }
 
-    /// The column of this name as the query returns it.
     pub fn source_column(&self, name: &str) -> Option<&'a SourceColumn> {
         self.walk.reader.columns.iter().find(|column| column.name == name)
     }
@@ -218,7 +227,7 @@ impl<'a> PageSql<'a> {
     }
 
     /// The columns of the walk, of the given relation.
-    fn names(&self, relation: &str) -> Vec<String> {
+    pub fn names(&self, relation: &str) -> Vec<String> {
         self.columns.iter().map(|column| format!("{relation}.{}", quote(&column.name))).collect()
     }
 

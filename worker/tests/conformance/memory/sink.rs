@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::PgConnection;
 use tokio::sync::oneshot;
@@ -13,8 +14,8 @@ use vitrina_shared::{
     store::runs::OpenRun,
 };
 use vitrina_worker::sink::{
-    Answer, BatchError, Completed, External, ExternalSink, Items, Opening, Prepared, Rejected, Sink, SinkKind,
-    external::{Contents, Mending, Overtaken, PageStart, PageWriter, PageWritten, Record},
+    BatchError, Completed, External, ExternalSink, Items, Opening, Prepared, Rejected, Sink, SinkKind,
+    external::{Contents, Mending, Overtaken, PageStart, PageWriter, PageWritten, Record, TakeDocument},
 };
 
 /// Documents by id, each with the number that it was written with.
@@ -85,17 +86,14 @@ impl SinkKind for Memory {
     }
 }
 
+#[async_trait]
 impl ExternalSink for Target {
-    fn kind(&self) -> &'static str {
-        "memory"
-    }
-
     fn target(&self) -> &str {
         &self.name
     }
 
-    fn prepare<'a>(&'a self, _: &'a mut PgConnection, _: &'a OpenRun) -> Answer<'a, Prepared> {
-        Box::pin(async { Ok(Prepared { target_id: Some("memory".to_owned()), anew: false }) })
+    async fn prepare(&self, _: &mut PgConnection, _: &OpenRun) -> Result<Prepared, BatchError> {
+        Ok(Prepared { target_id: Some("memory".to_owned()), anew: false })
     }
 
     fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError> {
@@ -110,31 +108,29 @@ impl ExternalSink for Target {
         }))
     }
 
-    fn finish(&self, run: RunId, _: u64) -> Answer<'_, Completed> {
-        Box::pin(async move {
-            let mut server = self.memory.server();
-            let Some(built) = server.building.remove(&run) else { return Ok(Completed::default()) };
-            let removed = server.serving.len().saturating_sub(built.len()) as i64;
-            server.serving = built;
-            Ok(Completed { written: 0, removed, replaced: true })
-        })
+    async fn finish(&self, run: RunId, _: u64) -> Result<Completed, BatchError> {
+        let mut server = self.memory.server();
+        let Some(built) = server.building.remove(&run) else { return Ok(Completed::default()) };
+        let removed = server.serving.len().saturating_sub(built.len()) as i64;
+        server.serving = built;
+        Ok(Completed { written: 0, removed, replaced: true })
     }
 
-    fn is_there(&self) -> Answer<'_, bool> {
-        Box::pin(async { Ok(true) })
+    async fn is_there(&self) -> Result<bool, BatchError> {
+        Ok(true)
     }
 
-    fn count(&self) -> Answer<'_, u64> {
-        Box::pin(async { Ok(self.memory.server().serving.len() as u64) })
+    async fn count(&self) -> Result<u64, BatchError> {
+        Ok(self.memory.server().serving.len() as u64)
     }
 
-    fn contents(&self, _: bool) -> Answer<'_, Box<dyn Contents + '_>> {
-        Box::pin(async { Ok(Box::new(All(self.memory.documents())) as Box<dyn Contents>) })
+    async fn contents(&self, _: bool) -> Result<Box<dyn Contents + '_>, BatchError> {
+        Ok(Box::new(All(self.memory.documents())))
     }
 
-    fn fetch<'a>(&'a self, ids: &'a [&'a str]) -> Answer<'a, HashMap<String, String>> {
+    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError> {
         let wanted = |(id, _): &(String, String)| ids.contains(&id.as_str());
-        Box::pin(async move { Ok(self.memory.documents().into_iter().filter(wanted).collect()) })
+        Ok(self.memory.documents().into_iter().filter(wanted).collect())
     }
 
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter> {
@@ -150,56 +146,52 @@ impl ExternalSink for Target {
 /// Everything in one page.
 struct All(BTreeMap<String, String>);
 
+#[async_trait]
 impl Contents for All {
-    fn next<'a>(&'a mut self, each: &'a mut (dyn FnMut(&str, &str) + Send)) -> Answer<'a, bool> {
-        Box::pin(async move {
-            self.0.iter().for_each(|(id, doc)| each(id, doc));
-            Ok(false)
-        })
+    async fn next(&mut self, each: &mut TakeDocument<'_>) -> Result<bool, BatchError> {
+        self.0.iter().for_each(|(id, doc)| each(id, doc));
+        Ok(false)
     }
 }
 
+#[async_trait]
 impl PageWriter for Page {
-    fn take<'a>(&'a mut self, records: Items<'a, Record>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            self.taken.extend(records.try_collect::<Vec<_>>().await?);
-            Ok(())
-        })
+    async fn take(&mut self, records: Items<'_, Record>) -> Result<(), BatchError> {
+        self.taken.extend(records.try_collect::<Vec<_>>().await?);
+        Ok(())
     }
 
-    fn finish(mut self: Box<Self>, mut rejected: Vec<Rejected>) -> Answer<'static, PageWritten> {
-        Box::pin(async move {
-            if let Some(turn) = self.turn.take() {
-                turn.await.map_err(|_| transient("the page is not wanted any more"))?;
+    async fn finish(mut self: Box<Self>, mut rejected: Vec<Rejected>) -> Result<PageWritten, BatchError> {
+        if let Some(turn) = self.turn.take() {
+            turn.await.map_err(|_| transient("the page is not wanted any more"))?;
+        }
+        let mut server = self.memory.server();
+        if server.is_cut {
+            return Err(transient("the connection was cut"));
+        }
+        let documents = match self.builds {
+            Some(run) => server.building.entry(run).or_default(),
+            None => &mut server.serving,
+        };
+        let (mut changes, mut overtaken) = (0, None);
+        for Record { id, doc } in self.taken {
+            if doc.contains("infinity") {
+                rejected.push(Rejected { id, doc, error: "no finite date".to_owned() });
+                continue;
             }
-            let mut server = self.memory.server();
-            if server.is_cut {
-                return Err(transient("the connection was cut"));
-            }
-            let documents = match self.builds {
-                Some(run) => server.building.entry(run).or_default(),
-                None => &mut server.serving,
-            };
-            let (mut changes, mut overtaken) = (0, None);
-            for Record { id, doc } in self.taken {
-                if doc.contains("infinity") {
-                    rejected.push(Rejected { id, doc, error: "no finite date".to_owned() });
-                    continue;
+            match documents.get(&id) {
+                Some((number, _)) if *number > self.number => {
+                    overtaken = overtaken.max(Some(Overtaken { version: *number, number_above: *number + 1 }));
                 }
-                match documents.get(&id) {
-                    Some((number, _)) if *number > self.number => {
-                        overtaken = overtaken.max(Some(Overtaken { version: *number, number_above: *number + 1 }));
-                    }
-                    _ if self.removes => changes += u64::from(documents.remove(&id).is_some()),
-                    _ => changes += u64::from(documents.insert(id, (self.number, doc)).is_none_or(|_| true)),
-                }
+                _ if self.removes => changes += u64::from(documents.remove(&id).is_some()),
+                _ => changes += u64::from(documents.insert(id, (self.number, doc)).is_none_or(|_| true)),
             }
-            if rejected.len() as u64 > self.allowed {
-                let message = format!("memory refuses `{}`", rejected[0].id);
-                return Err(BatchError::Failed { class: ErrorClass::Row, message });
-            }
-            Ok(PageWritten { changes, rejected, overtaken })
-        })
+        }
+        if rejected.len() as u64 > self.allowed {
+            let message = format!("memory refuses `{}`", rejected[0].id);
+            return Err(BatchError::Failed { class: ErrorClass::Row, message });
+        }
+        Ok(PageWritten { changes, rejected, overtaken })
     }
 }
 

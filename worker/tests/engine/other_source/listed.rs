@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use futures_util::{StreamExt, future::BoxFuture, stream};
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{ErrorClass, PipelineDraft, Position, RunId},
@@ -14,7 +15,11 @@ use vitrina_shared::{
 };
 use vitrina_worker::{
     BatchError,
-    source::{Answer, Bound, Item, PageEnd, PageQuery, PageStream, Reading, Source, Walk, WorkHandle},
+    row_id::id_of_row,
+    source::{
+        Bound, Item, PageEnd, PageQuery, PageStream, Reading, RowStream, RowsQuery, Scope, Source, SourceRow, Walk,
+        Wanted, WorkHandle,
+    },
 };
 
 /// What its rows look like, for the home server to describe.
@@ -32,11 +37,13 @@ pub struct Listed {
     rows: Arc<Mutex<Rows>>,
     /// Pages that fail before one succeeds.
     failures: Arc<Mutex<u32>>,
+    /// Whether it reads pages and nothing else.
+    pub pages_only: bool,
 }
 
 impl Listed {
     pub fn new(describing: Describing) -> Self {
-        Self { describing, rows: Arc::default(), failures: Arc::default() }
+        Self { describing, rows: Arc::default(), failures: Arc::default(), pages_only: false }
     }
 
     pub fn put(&self, id: i64, name: &str, version: i64) {
@@ -59,6 +66,7 @@ impl Listed {
     }
 }
 
+#[async_trait]
 impl Source for Listed {
     fn kind(&self) -> &'static str {
         "listed"
@@ -68,12 +76,32 @@ impl Source for Listed {
         draft.name.starts_with("listed")
     }
 
-    fn describe<'a>(&'a self, draft: &'a PipelineDraft) -> BoxFuture<'a, sqlx::Result<Described>> {
-        Box::pin(async move { validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await })
+    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described> {
+        validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {
-        Arc::new(ListedReading { source: self.clone(), walk })
+        let reading = ListedReading { source: self.clone(), walk };
+        if self.pages_only { Arc::new(PagesOnly(reading)) } else { Arc::new(reading) }
+    }
+}
+
+/// The least that a source must do.
+#[derive(Debug)]
+struct PagesOnly(ListedReading);
+
+#[async_trait]
+impl Reading for PagesOnly {
+    fn walk(&self) -> &Walk {
+        self.0.walk()
+    }
+
+    fn page(&self, work: WorkHandle, page: PageQuery) -> PageStream {
+        self.0.page(work, page)
+    }
+
+    async fn greatest_key(&self, home: &mut PgConnection, run: RunId) -> Result<Option<String>, BatchError> {
+        self.0.greatest_key(home, run).await
     }
 }
 
@@ -83,6 +111,7 @@ struct ListedReading {
     walk: Walk,
 }
 
+#[async_trait]
 impl Reading for ListedReading {
     fn walk(&self) -> &Walk {
         &self.walk
@@ -106,10 +135,55 @@ impl Reading for ListedReading {
         stream::iter(blocks.into_iter().map(Ok)).boxed()
     }
 
-    fn greatest_key<'a>(&'a self, _: &'a mut PgConnection, _: RunId) -> Answer<'a, Option<String>> {
+    async fn greatest_key(&self, _: &mut PgConnection, _: RunId) -> Result<Option<String>, BatchError> {
         let greatest = self.source.rows.lock().unwrap().values().map(|(_, version)| *version).max();
-        Box::pin(async move { Ok(greatest.map(|version| version.to_string())) })
+        Ok(greatest.map(|version| version.to_string()))
     }
+
+    fn rows<'a>(&'a self, _: &'a mut PgConnection, query: RowsQuery) -> RowStream<'a> {
+        let rows = self.source.rows.lock().unwrap();
+        let mut found: Vec<_> = rows
+            .iter()
+            .filter_map(|(id, (name, version))| {
+                Some((place_of(*id, &query.wanted)?, self.place(*id, *version), *id, name, *version))
+            })
+            .collect();
+        found.sort();
+        if let Wanted::First(most) = query.wanted {
+            found.truncate(most as usize);
+        }
+        let row = |(place, _, id, name, version): (usize, _, i64, &String, i64)| {
+            let doc = document(id, name, version);
+            let (key, bytes) = (vec![Some(id.to_string())], doc.len() as i64);
+            let settled = is_settled((version, id), &query.scope);
+            Ok(SourceRow { place, key, settled, doc: query.bodies.then_some(doc), bytes })
+        };
+        stream::iter(found.into_iter().map(row).collect::<Vec<_>>()).boxed()
+    }
+}
+
+/// Which of the wanted rows the one with this id is.
+fn place_of(id: i64, wanted: &Wanted) -> Option<usize> {
+    match wanted {
+        Wanted::All { .. } | Wanted::First(_) => Some(0),
+        Wanted::Ids(ids) => ids.iter().position(|wanted| *wanted == id_of_row(&[Some(id.to_string())])),
+        Wanted::Keys(keys) => keys.iter().position(|key| key["id"] == id),
+    }
+}
+
+fn is_settled(place: (i64, i64), scope: &Scope) -> bool {
+    let number = |text: &String| text.parse::<i64>().unwrap();
+    match scope {
+        Scope::Everything => true,
+        Scope::Nothing => false,
+        Scope::UpTo { checkpoint, .. } => {
+            place <= (number(&checkpoint.key), checkpoint.id.as_ref().map_or(i64::MAX, number))
+        }
+    }
+}
+
+fn document(id: i64, name: &str, version: i64) -> String {
+    format!(r#"{{"id":{id},"name":"{name}","version":{version}}}"#)
 }
 
 impl ListedReading {
@@ -130,7 +204,7 @@ impl ListedReading {
         let end = PageEnd { rows_read, last, more: Some(rows_read >= self.walk.page_size) };
         let rows = found.into_iter().map(|(_, id, name, version)| Item::Row {
             key: vec![Some(id.to_string())],
-            doc: format!(r#"{{"id":{id},"name":"{name}","version":{version}}}"#),
+            doc: document(id, name, version),
             too_long: None,
         });
         rows.chain([Item::End(end)]).collect()

@@ -1,5 +1,6 @@
 //! Writes and removes just the documents that differ.
 
+use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -7,33 +8,39 @@ use vitrina_shared::{
         error_class::without_values,
         report::{DifferenceKind, Repaired},
     },
-    store::write_numbers,
+    store::{compared, write_numbers},
 };
 
-use super::{Comparison, look::Looked};
+use super::{Comparison, recheck::Rechecked};
 use crate::{
     error::BatchError,
     sink::{
-        Answer, Differing, RemovalLimit,
-        external::{Mending, Record, emptied},
+        Differing, RemovalLimit,
+        external::{Mending, Record, refuse_emptied},
     },
     step::ProcessedRow,
 };
 
-/// Rows that are looked at and written together.
+/// Rows that are read again and written together.
 const TOGETHER: usize = 100;
+/// Rows that are sought with one query of the source, which may have to look at all of its rows.
+const PORTION: i64 = 50_000;
 /// Documents that may be refused before the repair ends.
 const MOST_REFUSED: u64 = 1000;
 
+#[async_trait]
 impl Differing for Comparison<'_> {
-    fn repair<'a>(&'a self, tx: &'a mut PgConnection, remove_extra: bool, target_rows: u64) -> Answer<'a, Repaired> {
-        Box::pin(async move {
-            emptied::refuse(tx, self.sink).await?;
-            let repaired = self.write(tx, remove_extra, target_rows).await?;
-            // What was written can be found from now on.
-            self.sink.is_there().await?;
-            Ok(repaired)
-        })
+    async fn repair(
+        &self,
+        tx: &mut PgConnection,
+        remove_extra: bool,
+        target_rows: u64,
+    ) -> Result<Repaired, BatchError> {
+        refuse_emptied(tx, self.sink).await?;
+        let repaired = self.write(tx, remove_extra, target_rows).await?;
+        // What was written can be found from now on.
+        self.sink.is_there().await?;
+        Ok(repaired)
     }
 }
 
@@ -46,12 +53,15 @@ impl Comparison<'_> {
         let mut writer = self.sink.mend(number, Mending::Write(MOST_REFUSED));
         let mut remover = self.sink.mend(number, Mending::Remove);
         let scope = self.of.scope(tx).await?;
-        let mut extra = 0;
-        {
-            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, i64::MAX).try_chunks(TOGETHER));
+        let (mut extra, mut last) = (0, None);
+        loop {
+            let sought = compared::differing(tx, last.as_deref(), PORTION).await?;
+            let Some(of_portion) = sought.last() else { break };
+            last = Some(of_portion.id.clone());
+            let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
-                let looked = self.examine(chunk).await?.into_iter();
-                let (gone, changed): (Vec<_>, Vec<_>) = looked.partition(|row| row.kind == DifferenceKind::Extra);
+                let rechecked = self.recheck(chunk).await?.into_iter();
+                let (gone, changed): (Vec<_>, Vec<_>) = rechecked.partition(|row| row.kind == DifferenceKind::Extra);
                 if remove_extra {
                     extra += gone.len() as u64;
                     limit.refuse(extra, documents)?;
@@ -75,15 +85,15 @@ impl Comparison<'_> {
 
     /// The document to be written; none where a step refuses the row. It is the source's row of now, so it takes the
     /// place of what is there.
-    fn record(&self, looked: Looked) -> Option<Record> {
-        match looked.fate {
-            Some(ProcessedRow::Passed(doc)) => return Some(Record { id: looked.candidate.id, doc }),
+    fn record(&self, rechecked: Rechecked) -> Option<Record> {
+        match rechecked.fate {
+            Some(ProcessedRow::Passed(doc)) => return Some(Record { id: rechecked.candidate.id, doc }),
             Some(ProcessedRow::Rejected { reason, .. }) => {
                 tracing::warn!(error = reason, "a step refuses a row, which still differs");
             }
             Some(ProcessedRow::Dropped) => {}
             None => {
-                let max_row_bytes = self.of.max_row_bytes;
+                let max_row_bytes = self.of.subject.walk().max_row_bytes;
                 tracing::warn!(max_row_bytes, "a row is too long to pass through a worker, and still differs");
             }
         }

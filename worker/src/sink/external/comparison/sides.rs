@@ -1,4 +1,4 @@
-//! Both sides, put down by id: what the source has, and what the index has.
+//! Both sides, put down by id: what the source has, and what the sink has.
 
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -6,20 +6,14 @@ use vitrina_shared::{
     store::compared::{self, Entry, PuttingDown, Side, Totals},
 };
 
-use super::{Comparison, SNAPSHOT, Scope, counts::parameters};
+use super::{Comparison, SNAPSHOT};
 use crate::{
-    elasticsearch::{self, fingerprint},
     error::BatchError,
-    source::home::{bounded_row, fill_block},
+    row_id::{self, id_of_row},
+    sink::external::fingerprint::fingerprint,
+    source::{RowsQuery, SourceRow, Wanted, fill_block},
     step::ProcessedRow,
 };
-
-/// A row of the source: its key, whether it should be in the index by now, and the row unless it is too long: then it
-/// cannot be the same as any document.
-type SourceRow = (Vec<Option<String>>, bool, Option<String>);
-
-const ALL_ROWS: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
-    as source (key text[], settled boolean, doc text)";
 
 impl Comparison<'_> {
     /// Reads both sides and has the server tell them apart.
@@ -28,7 +22,7 @@ impl Comparison<'_> {
         self.put_down_source(tx, false).await?;
         if compared::repeats(tx).await? {
             // A source may have several versions of a row: the newest is the one that is written.
-            if self.of.subject.draft().mode == Mode::Full || self.of.subject.pages_itself() {
+            if self.of.subject.draft().mode == Mode::Full || self.of.subject.reader().pages_itself() {
                 return Err(BatchError::fatal(
                     "the query returns several rows for one key of the target: make the key unique in the query",
                 ));
@@ -47,16 +41,14 @@ impl Comparison<'_> {
         let mut snapshot = session.begin_named(SNAPSHOT).await?;
         let scope = self.of.scope(&mut snapshot).await?;
         let mut down = PuttingDown::begin(tx, Side::Source).await?;
-        let mut rows = sqlx::query_as::<_, SourceRow>(ALL_ROWS)
-            .bind(self.all_rows(&scope, newest_only))
-            .bind(parameters(&scope))
-            .fetch(&mut *snapshot);
+        let query = RowsQuery { wanted: Wanted::All { newest_only }, scope, bodies: self.of.depth == Depth::Rows };
+        let mut rows = self.of.subject.reading.rows(&mut snapshot, query);
         loop {
-            let bytes = |(_, _, doc): &SourceRow| size_of::<SourceRow>() + doc.as_ref().map_or(0, String::len);
-            let (mut block, more) = fill_block(&mut rows, bytes).await?;
-            let fates = self.fates(block.iter_mut().map(|(_, _, doc)| doc.take()).collect()).await?;
-            for ((key, settled, _), fate) in block.into_iter().zip(fates) {
-                let id = elasticsearch::id_of_row(&key);
+            let (mut block, more) = fill_block(&mut rows, SourceRow::size).await?;
+            let fates = self.fates(block.iter_mut().map(|row| row.doc.take()).collect()).await?;
+            for (SourceRow { key, settled, .. }, fate) in block.into_iter().zip(fates) {
+                let id = id_of_row(&key);
+                // A row that is too long cannot be the same as any document.
                 let hash = document(fate.as_ref()).map_or(0, |document| self.hash(document));
                 down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
                 down.send().await?;
@@ -71,24 +63,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Every row of the source; of several versions of one the newest, where that is asked for.
-    fn all_rows(&self, scope: &Scope, newest_only: bool) -> String {
-        let subject = self.of.subject;
-        let (only, order) = subject.newest_only(newest_only);
-        format!(
-            "select {only} {key}, {settled}, {doc} from ({query}\n) as source {order}",
-            key = subject.key_texts(),
-            settled = scope.settled(subject),
-            doc = match self.of.depth {
-                Depth::Rows => bounded_row("source", self.of.max_row_bytes),
-                Depth::Counts | Depth::Keys => "null::text".to_owned(),
-            },
-            query = subject.query(),
-        )
-    }
-
     async fn put_down_target(&self, tx: &mut PgConnection) -> Result<(), BatchError> {
-        let columns = self.of.subject.key.len();
+        let columns = self.of.subject.walk().key.len();
         let mut contents = self.sink.contents(self.of.depth == Depth::Rows).await?;
         let mut down = PuttingDown::begin(tx, Side::Target).await?;
         let mut bare = false;
@@ -96,7 +72,7 @@ impl Comparison<'_> {
             let mut put = |id: &str, body: &str| {
                 bare |= body.is_empty();
                 let hash = if body.is_empty() { 0 } else { self.hash(body) };
-                let key = elasticsearch::key(id, columns).filter(|key| key.len() > 1);
+                let key = row_id::key(id, columns).filter(|key| key.len() > 1);
                 let key = key.and_then(|key| serde_json::to_string(&key).ok());
                 down.add(&Entry { id, key, hash, settled: true });
             };
@@ -108,7 +84,7 @@ impl Comparison<'_> {
         }
         if bare && self.of.depth == Depth::Rows {
             return Err(BatchError::fatal(
-                "the index keeps no `_source` of its documents: only their keys can be compared",
+                "the target does not return its documents whole, only their keys can be compared (an index must keep `_source`)",
             ));
         }
         down.finish().await?;
@@ -121,8 +97,8 @@ impl Comparison<'_> {
         if only == id { None } else { serde_json::to_string(key).ok() }
     }
 
-    /// What the plan's steps make of rows; nothing of those that are not there or too long. They are not executed where nobody
-    /// wants to know.
+    /// What the plan's steps make of rows; nothing of those that are not there or too long. They are not executed where only
+    /// keys are compared.
     pub async fn fates(&self, docs: Vec<Option<String>>) -> Result<Vec<Option<ProcessedRow>>, BatchError> {
         let there: Vec<bool> = docs.iter().map(Option::is_some).collect();
         let docs: Vec<String> = docs.into_iter().flatten().collect();

@@ -8,15 +8,17 @@ use vitrina_shared::{
     store::tables::TargetColumn,
 };
 
-use crate::sink::{Scope, Subject, postgres::mart::Mart};
+use crate::{
+    sink::{Subject, postgres::mart::Mart},
+    source::{KeyColumn, Scope, home::PageSql},
+};
 
-/// What both sides are made of.
 pub struct Sides<'a> {
     pub subject: &'a Subject,
+    pub source: PageSql<'a>,
     pub mart: &'a Mart,
     /// Whether values are compared, or keys alone.
     pub depth: Depth,
-    /// Which rows of the source count.
     pub scope: &'a Scope,
 }
 
@@ -24,28 +26,26 @@ impl Sides<'_> {
     /// The columns that are compared: the query's, as far as the target has them.
     pub fn compared(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
         let own = |name: &str| self.mart.columns.iter().find(|own| own.name == name);
-        let source = self.subject.reader.columns.iter().filter(|column| self.subject.is_untouched(&column.name));
+        let source = self.subject.reader().columns.iter().filter(|column| self.subject.is_untouched(&column.name));
         source.filter_map(|column| Some((column, own(&column.name)?))).collect()
     }
 
     /// Those of the key, in its order.
     fn key(&self) -> Vec<(&SourceColumn, &TargetColumn)> {
         let compared = self.compared();
-        let of_key = |name: &String| compared.iter().find(|(column, _)| &column.name == name).copied();
-        self.subject.key.iter().filter_map(of_key).collect()
+        let of_key = |key: &KeyColumn| compared.iter().find(|(column, _)| column.name == key.name).copied();
+        self.subject.walk().key.iter().filter_map(of_key).collect()
     }
 
     /// `k1, k2 …`, of the given relation.
     pub fn key_names(&self, relation: &str) -> Vec<String> {
-        (1..=self.subject.key.len()).map(|place| format!("{relation}.k{place}")).collect()
+        (1..=self.subject.walk().key.len()).map(|place| format!("{relation}.k{place}")).collect()
     }
 
-    /// The types of the key's columns.
     pub fn key_types(&self) -> Vec<&str> {
         self.key().into_iter().map(|(_, own)| own.type_name.as_str()).collect()
     }
 
-    /// The condition of two relations having the same key.
     pub fn same_key(&self, one: &str, other: &str) -> String {
         let pairs = self.key_names(one).into_iter().zip(self.key_names(other));
         pairs.map(|(one, other)| format!("{one} = {other}")).collect::<Vec<_>>().join(" and ")
@@ -59,38 +59,34 @@ impl Sides<'_> {
         grows.or_else(|| self.key().into_iter().next())
     }
 
-    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`.
+    /// The source's rows with `k1 …`, their hash `h`, `settled`, the control column `c`, and `more`; of several versions of a row
+    /// the newest, which is the one that is written.
     pub fn source(&self, only: &str, more: &str) -> String {
-        let draft = self.subject.draft();
-        let names = self.key_names("rows").join(", ");
-        let rows = format!(
-            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more}{walk}
-             from ({rows}) as source",
-            keys = self.keys(Side::Source),
-            hash = self.hash(Side::Source),
-            settled = self.scope.settled(self.subject),
-            control = self.control_value(Side::Source),
-            walk = self.walk().into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}")).collect::<String>(),
-            rows = self.subject.read(),
-        );
+        let walk = self.source.names("source").into_iter().enumerate().map(|(n, name)| format!(", {name} as w{n}"));
+        let rows = self.source_rows(&format!("{more}{}", walk.collect::<String>()));
         let rows = format!("select rows.* from ({rows}) as rows where {only}");
-        if draft.mode == Mode::Full || self.subject.pages_itself() {
+        if self.subject.draft().mode == Mode::Full || self.subject.reader().pages_itself() {
             return rows;
         }
-        // A source may have several versions of a row: the newest is the one that is written.
-        let newest: Vec<_> = (0..self.walk().len()).map(|n| format!("rows.w{n} desc nulls last")).collect();
-        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {}", newest.join(", "))
+        let names = self.key_names("rows").join(", ");
+        let newest = (0..self.subject.walk().columns.len()).map(|n| format!("rows.w{n} desc nulls last"));
+        let newest = newest.collect::<Vec<_>>().join(", ");
+        format!("select distinct on ({names}) rows.* from ({rows}) as rows order by {names}, {newest}")
     }
 
-    /// The same without looking for the newest version: enough where keys do not repeat, and a hint where they do.
+    /// All versions of them: enough where keys do not repeat, and a hint where they do.
     pub fn source_versions(&self) -> String {
+        self.source_rows("")
+    }
+
+    fn source_rows(&self, more: &str) -> String {
         format!(
-            "select {keys}, {hash} as h, {settled} as settled, {control} as c from ({rows}) as source",
+            "select {keys}, {hash} as h, {settled} as settled, {control} as c{more} from ({rows}) as source",
             keys = self.keys(Side::Source),
             hash = self.hash(Side::Source),
-            settled = self.scope.settled(self.subject),
+            settled = self.source.settled(self.scope),
             control = self.control_value(Side::Source),
-            rows = self.subject.read(),
+            rows = self.source.all(),
         )
     }
 
@@ -186,13 +182,8 @@ impl Sides<'_> {
         let in_array = self.control().is_some_and(|(_, own)| own.own_type().extremes() == Extremes::AsArray);
         if in_array { format!("({value})[1]::text") } else { format!("({value})::text") }
     }
-
-    fn walk(&self) -> Vec<String> {
-        self.subject.walk().iter().map(|column| format!("source.{}", quote(&column.name))).collect()
-    }
 }
 
-/// Which side a value is of.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Source,

@@ -13,7 +13,7 @@ use vitrina_shared::{
 };
 
 use super::sides::Sides;
-use crate::sink::Scope;
+use crate::source::Scope;
 
 /// Into how many parts keys are divided: enough to leave most rows alone, few enough for the server's memory.
 pub const BUCKETS: u32 = 4096;
@@ -29,7 +29,6 @@ pub enum Closer {
     Keys,
 }
 
-/// A statement of a repair.
 #[derive(Debug)]
 pub enum RepairStatement {
     /// Removes what is extra, or writes what is missing or different.
@@ -271,7 +270,8 @@ impl Sides<'_> {
             Closer::Keys => format!("{}, ", self.wanted()),
             Closer::Buckets(_) => String::new(),
         };
-        let keys: Vec<_> = (1..=self.subject.key.len()).map(|n| format!("coalesce(s.k{n}, t.k{n}) as k{n}")).collect();
+        let keys: Vec<_> =
+            (1..=self.subject.walk().key.len()).map(|n| format!("coalesce(s.k{n}, t.k{n}) as k{n}")).collect();
         let carried = (0..more.matches(" as v").count()).map(|n| format!(", s.v{n}")).collect::<String>();
         format!(
             "{wanted}s as materialized (select rows.*, true as here from ({source}) as rows),

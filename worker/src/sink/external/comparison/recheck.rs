@@ -1,36 +1,36 @@
-//! A closer look at what differs: both sides as they are by then.
+//! Reads what differs once more: both sides as they are by then.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, pin::Pin};
 
-use futures_util::{Stream, TryStreamExt};
+use futures_util::{
+    StreamExt, TryStreamExt,
+    stream::{self, BoxStream},
+};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::compared,
+    store::compared::{self, Differing, Totals},
 };
 
-use super::{Comparison, SAMPLE, Scope, counts::parameters, sides::document};
+use super::{Comparison, SAMPLE, sides::document};
 use crate::{
-    elasticsearch::{Fields, same_value},
     error::BatchError,
-    source::home::bounded_row,
+    sink::external::fingerprint::{Fields, same_value},
+    source::{RowsQuery, Scope, SourceRow, Wanted},
     step::ProcessedRow,
 };
 
-/// Rows that are looked at together.
+/// Rows that are read together.
 const TOGETHER: usize = 100;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
 
-const CANDIDATES: &str = "select * from etl_page.read($1, $2, 'infinity', 9223372036854775807, true)
-    as candidate (id text, key text[], settled boolean, doc text)";
-
 /// A row that differed, as the source has it now.
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug)]
 pub struct Candidate {
     pub id: String,
     pub key: Vec<Option<String>>,
-    /// Whether it should be in the index by now; none where the source has no such row.
+    /// Whether it should be in the sink by now; none where the source has no such row.
     pub settled: Option<bool>,
     /// As the query returns it; none where it is too long for a worker.
     pub doc: Option<String>,
@@ -38,36 +38,33 @@ pub struct Candidate {
 
 /// What a candidate turned out to be.
 #[derive(Debug)]
-pub struct Looked {
+pub struct Rechecked {
     pub candidate: Candidate,
     /// What the plan's steps make of it.
     pub fate: Option<ProcessedRow>,
     pub kind: DifferenceKind,
-    /// The document that is there.
     pub stored: Option<String>,
 }
 
-/// What still differs.
 #[derive(Debug, Default)]
 pub struct Remaining {
-    pub missing: i64,
-    pub extra: i64,
-    pub different: i64,
+    pub totals: Totals,
     pub sample: Vec<Difference>,
 }
 
 impl Comparison<'_> {
-    /// Looks at up to `limit` rows that differed, and forgets those that do not any more.
-    pub async fn look(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
+    /// Reads up to `limit` rows that differed again, and forgets those that do not any more.
+    pub async fn recheck_differing(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
         let scope = self.of.scope(tx).await?;
+        let sought = compared::differing(tx, None, limit).await?;
         let mut remaining = Remaining::default();
         let mut ids = Vec::new();
         {
-            let mut chunks = std::pin::pin!(self.candidates(tx, &scope, limit).try_chunks(TOGETHER));
+            let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);
             while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
-                for looked in self.examine(chunk).await? {
-                    self.count_in(&mut remaining, &looked);
-                    ids.push(looked.candidate.id);
+                for rechecked in self.recheck(chunk).await? {
+                    self.count_in(&mut remaining, &rechecked);
+                    ids.push(rechecked.candidate.id);
                 }
             }
         }
@@ -82,52 +79,45 @@ impl Comparison<'_> {
         &'c self,
         connection: &'c mut PgConnection,
         scope: &Scope,
-        limit: i64,
-    ) -> impl Stream<Item = Result<Candidate, BatchError>> + 'c {
-        let subject = self.of.subject;
-        let query = format!(
-            "select distinct on (d.id) d.id, d.key, case when not (source.* is null) then {settled} end as settled,
-                    case when not (source.* is null) then {row} end as doc
-             from (select id, key from pg_temp.vitrina_differing order by id limit ($5)[6]::bigint) as d
-             left join ({query}\n) as source on {id} collate \"C\" = d.id
-             order by d.id{newest}",
-            settled = scope.settled(subject),
-            row = bounded_row("source", self.of.max_row_bytes),
-            query = subject.query(),
-            // Not by the key: of one that is a digest the index does not tell it.
-            id = subject.id_of_row(),
-            newest = subject.newest_first(),
-        );
-        let mut parameters = parameters(scope);
-        parameters.push(Some(limit.to_string()));
-        sqlx::query_as::<_, Candidate>(CANDIDATES)
-            .bind(query)
-            .bind(parameters)
-            .fetch(connection)
-            .map_err(BatchError::from)
+        sought: Vec<Differing>,
+    ) -> BoxStream<'c, Result<Candidate, BatchError>> {
+        let ids = sought.iter().map(|differing| differing.id.clone()).collect();
+        // By the id and not by the key: where the id is a digest, the sink does not tell the key.
+        let query = RowsQuery { wanted: Wanted::Ids(ids), scope: scope.clone(), bodies: true };
+        let rows = self.of.subject.reading.rows(connection, query).peekable();
+        let state = (rows, sought.into_iter().enumerate());
+        let candidates = stream::try_unfold(state, async |(mut rows, mut sought)| {
+            let Some((place, Differing { id, key })) = sought.next() else { return Ok(None) };
+            let is_next = |row: &Result<SourceRow, _>| row.as_ref().map_or(true, |row| row.place == place);
+            let row = Pin::new(&mut rows).next_if(is_next).await.transpose()?;
+            let (settled, doc) = row.map_or((None, None), |row| (Some(row.settled), row.doc));
+            Ok(Some((Candidate { id, key, settled, doc }, (rows, sought))))
+        });
+        candidates.boxed()
     }
 
     /// How many of the rows that differ, of some of them, the source returns otherwise when it is read twice.
     pub async fn unsteady(&self, tx: &mut PgConnection) -> Result<i64, BatchError> {
         let scope = self.of.scope(tx).await?;
-        let once: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
-        let twice: Vec<Candidate> = self.candidates(tx, &scope, SAMPLE as i64).try_collect().await?;
+        let sought = compared::differing(tx, None, SAMPLE as i64).await?;
+        let once: Vec<Candidate> = self.candidates(tx, &scope, sought.clone()).try_collect().await?;
+        let twice: Vec<Candidate> = self.candidates(tx, &scope, sought).try_collect().await?;
         let unsteady = once.iter().zip(&twice).filter(|(once, twice)| once.doc != twice.doc);
         Ok(unsteady.count() as i64)
     }
 
     /// Which of them differ still.
-    pub async fn examine(&self, mut candidates: Vec<Candidate>) -> Result<Vec<Looked>, BatchError> {
+    pub async fn recheck(&self, mut candidates: Vec<Candidate>) -> Result<Vec<Rechecked>, BatchError> {
         let ids: Vec<&str> =
             candidates.iter().map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect();
         let mut found = self.sink.fetch(&ids).await?;
         let fates = self.fates(candidates.iter_mut().map(|candidate| candidate.doc.take()).collect()).await?;
-        let looked = candidates.into_iter().zip(fates).filter_map(|(candidate, fate)| {
+        let rechecked = candidates.into_iter().zip(fates).filter_map(|(candidate, fate)| {
             let stored = found.remove(&candidate.id);
             let kind = self.kind(candidate.settled, document(fate.as_ref()), stored.as_deref())?;
-            Some(Looked { candidate, fate, kind, stored })
+            Some(Rechecked { candidate, fate, kind, stored })
         });
-        Ok(looked.collect())
+        Ok(rechecked.collect())
     }
 
     fn kind(&self, settled: Option<bool>, doc: Option<&str>, stored: Option<&str>) -> Option<DifferenceKind> {
@@ -142,21 +132,21 @@ impl Comparison<'_> {
         }
     }
 
-    fn count_in(&self, remaining: &mut Remaining, looked: &Looked) {
-        *match looked.kind {
-            DifferenceKind::Missing => &mut remaining.missing,
-            DifferenceKind::Extra => &mut remaining.extra,
-            DifferenceKind::Different => &mut remaining.different,
+    fn count_in(&self, remaining: &mut Remaining, rechecked: &Rechecked) {
+        *match rechecked.kind {
+            DifferenceKind::Missing => &mut remaining.totals.missing,
+            DifferenceKind::Extra => &mut remaining.totals.extra,
+            DifferenceKind::Different => &mut remaining.totals.different,
         } += 1;
         if remaining.sample.len() < SAMPLE {
-            let key = self.of.subject.key.iter().cloned().zip(looked.candidate.key.iter().cloned()).collect();
-            remaining.sample.push(Difference { kind: looked.kind, key, columns: self.values(looked) });
+            let key = self.of.subject.walk().key_names().zip(rechecked.candidate.key.iter().cloned()).collect();
+            remaining.sample.push(Difference { kind: rechecked.kind, key, columns: self.values(rechecked) });
         }
     }
 
     /// The fields that differ, with both values.
-    fn values(&self, looked: &Looked) -> BTreeMap<String, BothValues> {
-        let (Some(written), Some(stored)) = (document(looked.fate.as_ref()), &looked.stored) else {
+    fn values(&self, rechecked: &Rechecked) -> BTreeMap<String, BothValues> {
+        let (Some(written), Some(stored)) = (document(rechecked.fate.as_ref()), &rechecked.stored) else {
             return BTreeMap::new();
         };
         let (Ok(source), Ok(target)) =
