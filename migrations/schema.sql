@@ -92,6 +92,18 @@ CREATE FUNCTION etl.clock() RETURNS timestamp with time zone
 
 COMMENT ON FUNCTION etl.clock() IS 'The clock that keys come from';
 
+CREATE FUNCTION etl.file_of(target text) RETURNS text
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select concat_ws('/', c.oid, pg_relation_filenode(c.oid))
+    from pg_namespace n
+    join pg_class c on c.relnamespace = n.oid and c.relname = substr(target, length('analytics.') + 1)
+    where n.nspname = 'analytics' and target like 'analytics.%'
+$$;
+
+COMMENT ON FUNCTION etl.file_of(target text) IS 'The table and the file behind the name of a mart. Another one means that the table was created anew, truncated or rewritten';
+
 CREATE FUNCTION etl.log_in_commit_order() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1198,6 +1210,7 @@ CREATE TABLE etl.etl_runs (
     target text GENERATED ALWAYS AS (COALESCE((inputs #>> '{tasks,-1,target_table}'::text[]), (inputs ->> 'target_table'::text))) STORED,
     checkpoint_epoch bigint DEFAULT 0 NOT NULL,
     target_id text,
+    target_file text,
     requested_at timestamp with time zone DEFAULT now() NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
@@ -1231,6 +1244,8 @@ COMMENT ON COLUMN etl.etl_runs.target IS 'What the run writes: the target of the
 COMMENT ON COLUMN etl.etl_runs.checkpoint_epoch IS 'The pipeline''s epoch when the run was requested, for a repeated run that of the repeated one';
 
 COMMENT ON COLUMN etl.etl_runs.target_id IS 'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; for a mart the table of etl_swap in which it gathers its rows, null if it writes them page by page. A checkpoint belongs to the index of the run that wrote it';
+
+COMMENT ON COLUMN etl.etl_runs.target_file IS 'The mart''s table and file when the run began, of etl.file_of: a mart that has another one and no rows was made anew or truncated, and a checkpoint says nothing about it';
 
 COMMENT ON COLUMN etl.etl_runs.rows_removed IS 'Rows that were removed from the target because the query does not return them any more';
 

@@ -30,6 +30,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.other_sessions",
     "etl.other_transactions",
     "etl.clock",
+    "etl.file_of",
     "etl.this_server",
     "etl.note_walk",
     "etl.catalog_of",

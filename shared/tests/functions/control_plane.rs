@@ -254,3 +254,34 @@ async fn the_fingerprint_of_relations_changes_with_whatever_is_changed_about_the
     }
     assert_eq!(text(&mut app, "select etl.catalog_of(null)").await, "null");
 }
+
+#[tokio::test]
+async fn the_file_of_a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
+    let db = TestDatabase::create().await;
+    run(db.admin(), "create table analytics.\"Own mart\" (id int primary key)").await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let file = "select etl.file_of('analytics.Own mart')";
+    let mut before = text(&mut app, file).await;
+    assert_ne!(before, "null");
+    for change in [
+        "truncate analytics.\"Own mart\"",
+        "vacuum full analytics.\"Own mart\"",
+        "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+    ] {
+        run(db.admin(), change).await;
+        let after = text(&mut app, file).await;
+        assert_ne!(after, before, "{change}");
+        before = after;
+    }
+    for same in [
+        "insert into analytics.\"Own mart\" values (1)",
+        "delete from analytics.\"Own mart\"",
+        "vacuum analytics.\"Own mart\"",
+    ] {
+        run(db.admin(), same).await;
+        assert_eq!(text(&mut app, file).await, before, "{same}");
+    }
+    for none in ["analytics.no", "es:films", "content.item"] {
+        assert_eq!(text(&mut app, &format!("select etl.file_of('{none}')")).await, "null", "{none}");
+    }
+}

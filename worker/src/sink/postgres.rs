@@ -18,7 +18,10 @@ use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
     sql::quote,
-    store::{runs::OpenRun, swaps, tables},
+    store::{
+        runs::{self, OpenRun},
+        swaps, tables,
+    },
     validation::{FoundTarget, Place},
 };
 
@@ -126,11 +129,31 @@ impl Sink for PostgresSink {
 
     async fn prepare(&self, connection: &mut PgConnection, run: &OpenRun) -> Result<Prepared, BatchError> {
         let begins = run.status == RunStatus::Queued && run.started_at.is_none();
-        let Some(Completion::Swap { gathering, .. }) = self.completion.as_ref().filter(|_| begins) else {
+        if let Some(Completion::Swap { gathering, .. }) = &self.completion {
+            if begins {
+                swaps::create(connection, gathering).await?;
+            }
+            return Ok(Prepared { target_id: begins.then(|| gathering.table.clone()), anew: false });
+        }
+        if !begins && run.next_batch == 0 || begins && run.checkpoint_from.is_none() {
             return Ok(Prepared::default());
-        };
-        swaps::create(connection, gathering).await?;
-        Ok(Prepared { target_id: Some(gathering.table.clone()), anew: false })
+        }
+        let is_emptied = run.is_other_file && self.mart.is_empty(connection).await?;
+        if is_emptied && !begins {
+            return Err(BatchError::fatal(format!(
+                "`analytics.{}` was created anew or truncated since the run began, and the rows before its last batch are gone. \
+                 Run the pipeline again: it begins at the first row",
+                self.mart.table,
+            )));
+        }
+        if is_emptied {
+            runs::part_from_mart(connection, run.id).await?;
+            tracing::warn!(
+                mart = self.mart.table,
+                "the mart was created anew or truncated: the run begins at the first row"
+            );
+        }
+        Ok(Prepared { target_id: None, anew: begins && (is_emptied || run.is_parted) })
     }
 
     fn writing(&self) -> Writing<'_> {

@@ -27,6 +27,10 @@ pub struct OpenRun {
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+    /// Whether the mart has another table or file than when the run began; before, than when its checkpoint's run did.
+    pub is_other_file: bool,
+    /// Whether a run found the mart without rows since, see [`super::part_from_mart`].
+    pub is_parted: bool,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,
     /// The row after which that begins.
@@ -75,10 +79,12 @@ pub async fn open(
 ) -> sqlx::Result<Option<OpenRun>> {
     let run = sqlx::query!(
         r#"
-        select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
-               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
-               (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
-                where s.pipeline_id = r.pipeline_id) as checkpoint_of,
+        select r.pipeline_id as "pipeline_id: PipelineId", r.mode as "mode: Mode", r.status as "status: RunStatus",
+               r.started_at, r.checkpoint_from as "checkpoint_from: Json<Checkpoint>",
+               r.inputs as "inputs: Json<PipelineDraft>", r.target_id,
+               f.target_id as checkpoint_of,
+               etl.file_of(r.target) is distinct from coalesce(r.target_file, f.target_file) as "is_other_file!",
+               f.target_file = '' as is_parted,
                g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
                exists (select from etl.etl_run_ranges o where o.run_id = r.id and o.range_no > 0) as "is_cut!",
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
@@ -88,7 +94,9 @@ pub async fn open(
                etl.catalog_of($3) as catalog
         from etl.etl_runs r
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
-        where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
+        left join etl.etl_state s on s.pipeline_id = r.pipeline_id
+        left join etl.etl_runs f on f.id = s.run_id
+        where r.id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
         range_no,
@@ -106,6 +114,8 @@ pub async fn open(
         inputs: run.inputs.0,
         target_id: run.target_id,
         checkpoint_of: run.checkpoint_of,
+        is_other_file: run.is_other_file,
+        is_parted: run.is_parted == Some(true),
         next_batch: run.next_batch,
         after: run.after,
         is_walked: run.is_walked,
