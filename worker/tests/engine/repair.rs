@@ -3,7 +3,7 @@
 use serde_json::json;
 use vitrina_shared::{
     domain::{
-        MaxRemoved, Mode, ReportRequest, ReportStatus, Status, Trigger,
+        MaxRemoved, Mode, OnRowError, ReportRequest, ReportStatus, Status, Trigger,
         report::{Depth, Repair},
     },
     lifecycle::{self, WantedRun},
@@ -148,6 +148,26 @@ async fn no_run_begins_while_rows_are_repaired() {
 }
 
 /// Rows that hold each other's unique values: none can be written while the other one is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_of_a_row_that_the_mart_refuses_says_so_and_writes_nothing() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    world.target("small", "id bigint check (id < 20), name text, modified timestamptz", &["id"]).await;
+    let mut draft = draft("small", Mode::Incremental, ITEMS, "analytics.small", 50);
+    draft.options.on_row_error = Some(OnRowError::DeadLetter);
+    let pipeline = world.pipeline(&draft).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_rejected, 1);
+    world.sql("delete from analytics.small where id = 7").await;
+
+    let request = ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing };
+    let report = world.ask(pipeline, &request).await;
+    let report = world.reported(report).await;
+    assert_eq!(report.status, ReportStatus::Failed);
+    let error = report.error.unwrap();
+    assert!(error.starts_with("nothing was repaired, the mart refuses a row of the source: "), "{error}");
+    assert_eq!(world.number("select count(*) from analytics.small").await, 18);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unique_values_that_changed_places_are_repaired_or_named() {
     let world = World::with_worker().await;

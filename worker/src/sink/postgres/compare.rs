@@ -26,7 +26,7 @@ use self::{
 };
 use super::mart::Mart;
 use crate::{
-    error::{BatchError, KEEPS_ROWS},
+    error::{BatchError, KEEPS_ROWS, is_row_error},
     session::Session,
     sink::{Bounds, Compared, Comparing, Differing, RemovalLimit, comparing::SAMPLE},
     source::{Scope, home::PageSql},
@@ -267,10 +267,17 @@ impl Differing for Comparison<'_> {
     }
 }
 
-/// What to do about a row that has a unique value of another one.
+/// What to do about a row that the mart refuses, or that has a unique value of another one.
 fn in_the_way(error: sqlx::Error, removes: bool) -> BatchError {
     let is_taken = error.as_database_error().is_some_and(|error| error.is_unique_violation());
+    let is_refused = is_row_error(&error);
     let error = BatchError::from(error);
+    if !is_taken && is_refused {
+        return BatchError::fatal(format!(
+            "nothing was repaired, the mart refuses a row of the source: {error}. Mend the row or the mart, or leave it: a \
+             run puts such rows aside with `on_row_error: dead_letter`, a repair does not"
+        ));
+    }
     if !is_taken {
         return error;
     }
