@@ -34,7 +34,6 @@ const PROGRESS_BUFFER: usize = 64;
 /// Ends of reports that wait for a busy request; one that missed some looks at its own report.
 const REPORT_BUFFER: usize = 64;
 
-/// The API's state, shared by all requests.
 pub struct App {
     pub(crate) db: LastingPool,
     /// The same database, for describing queries.

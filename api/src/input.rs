@@ -99,7 +99,6 @@ impl Query {
         }
     }
 
-    /// Reads where a page begins.
     pub fn take_cursor<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let cursor = self.values.remove("cursor")?;
         let read = read(&cursor);
@@ -114,7 +113,6 @@ impl Query {
         self.take_within("limit", 1..=200, 50)
     }
 
-    /// Reads a whole number within bounds.
     pub fn take_within<T>(&mut self, name: &str, bounds: RangeInclusive<T>, default: T) -> T
     where
         T: FromStr + PartialOrd + Display + Copy,
@@ -142,7 +140,6 @@ impl Query {
     }
 }
 
-/// The pipeline that the path names.
 pub fn pipeline(req: &Request) -> PipelineRef {
     let Ok(pipeline) = req.param::<String>("p").unwrap_or_default().parse();
     pipeline

@@ -73,7 +73,6 @@ fn flattened(field: &RefOr<Schema>) -> Option<RefOr<Schema>> {
     Some(flat)
 }
 
-/// Serves the document.
 pub struct ServedDocument(pub &'static OpenApi);
 
 #[async_trait]

@@ -55,7 +55,6 @@ pub struct Extensions {
     pub errors: Vec<FieldError>,
 }
 
-/// An answer other than success.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     #[error("the body is not JSON: {0}")]
@@ -103,7 +102,6 @@ pub enum ApiError {
 /// What PostgreSQL cannot store, in text or in JSON.
 pub const NUL: &str = "text must not contain NUL characters";
 
-/// What a handler returns.
 pub type ApiResult<T> = Result<T, ApiError>;
 
 impl ApiError {
@@ -112,17 +110,14 @@ impl ApiError {
         Self::Internal(details.to_string())
     }
 
-    /// No such pipeline.
     pub fn no_pipeline(pipeline: &PipelineRef) -> Self {
         LifecycleError::NoPipeline(pipeline.clone()).into()
     }
 
-    /// No such run.
     pub fn no_run(run: RunId) -> Self {
         LifecycleError::NoRun(run).into()
     }
 
-    /// One wrong field.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError::new(field, message)])
     }

@@ -89,7 +89,6 @@ fn api() -> Router {
     Router::with_path("api/v1").push(read).push(operate).push(allow)
 }
 
-/// Routes that may wait for a worker.
 fn waits() -> Router {
     let operate = Router::new()
         .hoop(Requires(Operator))

@@ -20,7 +20,6 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 
-/// Why the API could not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Most often another program has the port.
@@ -37,7 +36,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the configured address.
     pub async fn bind(app: App) -> Result<Self, ServeError> {
         let addr = app.config.addr;
         let acceptor = TcpListener::new(addr)

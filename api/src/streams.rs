@@ -12,7 +12,6 @@ use crate::problem::{ApiError, ApiResult};
 /// A token may have this part of all streams.
 const SHARE: usize = 4;
 
-/// The streams that may be open.
 #[derive(Debug)]
 pub struct Streams {
     all: Arc<Semaphore>,
@@ -35,7 +34,6 @@ impl Streams {
         Self { all: Arc::new(Semaphore::new(most)), share, own: Mutex::default() }
     }
 
-    /// Takes a permit for a stream of this token.
     pub fn take(&self, name: &Arc<str>) -> ApiResult<Room> {
         let own = {
             let mut all = self.own.lock().unwrap_or_else(PoisonError::into_inner);

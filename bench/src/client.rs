@@ -64,7 +64,6 @@ impl Api {
         self.send::<Value>(Method::POST, "targets", Some(&body)).await.map(drop)
     }
 
-    /// Forgets a pipeline's checkpoint.
     pub async fn reset(&self, pipeline: &str) -> Outcome<()> {
         self.send::<Value>(Method::POST, &format!("pipelines/{pipeline}/reset"), None).await.map(drop)
     }
@@ -120,7 +119,6 @@ impl Api {
         Ok(answer)
     }
 
-    /// What Prometheus gets.
     pub async fn metrics(&self) -> Outcome<String> {
         Ok(self.http.get(format!("{}/metrics", self.url)).send().await?.error_for_status()?.text().await?)
     }

@@ -16,7 +16,6 @@ const SIZES: [u32; 3] = [1_000, 10_000, 50_000];
 /// The size that full runs, repeated runs and changes are measured with.
 const SIZE: u32 = 10_000;
 
-/// The pipeline of full runs.
 const FULL: &str = "films_full";
 const STREAMED: &str = "films_through_a_step";
 

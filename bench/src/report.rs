@@ -104,7 +104,6 @@ impl Report {
         self.sample(name, Unit::RowsPerSecond, rows as f64 / took.as_secs_f64())
     }
 
-    /// Says what the median of a series should be.
     pub fn goal(&mut self, name: &str, goal: Goal) {
         if let Some(series) = self.series.iter_mut().find(|series| series.name == name) {
             series.goal = Some(goal);

@@ -14,7 +14,6 @@ use crate::{Outcome, settings::Setup};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The program under test and where it works.
 pub struct Program {
     file: PathBuf,
     out: PathBuf,

@@ -15,7 +15,6 @@ use crate::{
     settings::Settings,
 };
 
-/// Everything that a part of the measurement needs.
 pub struct Stage {
     pub api: Api,
     pub worker: Service,
@@ -65,7 +64,6 @@ async fn connect(url: &str) -> Outcome<PgConnection> {
     Ok(PgConnection::connect_with(&options).await?)
 }
 
-/// A pool of such sessions.
 pub async fn pool(url: &str, connections: u32) -> Outcome<sqlx::PgPool> {
     let options = PgPoolOptions::new().min_connections(connections).max_connections(connections);
     Ok(options.connect(url).await?)

@@ -174,7 +174,6 @@ A file:
 }
 
 impl Arguments {
-    /// Executes the command.
     pub async fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Demo(options) => demo::run(options).await,

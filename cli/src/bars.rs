@@ -83,7 +83,6 @@ impl Bars {
         row.shown = Shown::Running;
     }
 
-    /// Shows the status of an unfinished run.
     pub fn show_status(&mut self, index: usize, run: &Run) {
         let (shown, text) = match run.status.as_str() {
             "QUEUED" if self.rows[index].shown == Shown::Alone => return,
@@ -107,7 +106,6 @@ impl Bars {
         }
     }
 
-    /// Says that a run waits and no worker is alive.
     pub fn show_no_worker(&mut self, index: usize) {
         self.show(index, Shown::Alone, "no worker is alive; start one with `vitrina worker`".to_owned());
     }
@@ -206,7 +204,6 @@ fn numbers(progress: &Progress) -> String {
     text
 }
 
-/// The end of a run, in a few words.
 fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
     let rows = format!("{} rows{took}", thousands(run.rows_read));

@@ -62,12 +62,9 @@ pub struct CinemaSize {
     pub ratings: u32,
 }
 
-/// How far the filling of one table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillProgress {
-    /// The table, for instance `content.film_work`.
     pub table: &'static str,
-    /// The part of `total` that is done.
     pub done: u64,
     pub total: u64,
 }
@@ -93,7 +90,6 @@ pub enum CinemaError {
 }
 
 impl CinemaSummary {
-    /// The rows added to all tables together.
     pub fn total_added(&self) -> u64 {
         self.added.iter().map(|(_, rows)| rows).sum()
     }
@@ -103,8 +99,7 @@ impl CinemaSummary {
     }
 }
 
-/// Creates the cinema's tables and marts where they are missing, and adds what the tables lack of the size. The database is
-/// migrated.
+/// Creates the cinema's tables and marts where they are missing, and adds what they lack of the size. The database is migrated.
 pub async fn generate(
     pool: &PgPool,
     size: CinemaSize,

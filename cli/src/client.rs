@@ -46,7 +46,6 @@ impl Client {
         self.all_pages("pipelines").await
     }
 
-    /// One pipeline, by id or name, and the tag of its version.
     pub async fn pipeline(&self, name: &str) -> Result<Value, ClientError> {
         self.of_pipeline(name, self.get(&format!("pipelines/{}", segment(name))).await).await
     }
@@ -84,7 +83,6 @@ impl Client {
         self.send(request.header("If-Match", format!("\"{version}\""))).await
     }
 
-    /// How far a pipeline is durably written.
     pub async fn state(&self, name: &str) -> Result<Value, ClientError> {
         self.of_pipeline(name, self.get(&format!("pipelines/{}/state", segment(name))).await).await
     }

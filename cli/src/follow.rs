@@ -79,7 +79,6 @@ impl<'a> Follow<'a> {
         Ok(())
     }
 
-    /// Warns if a run waits and no worker is alive.
     async fn warn_without_worker(&mut self) -> Result<(), ClientError> {
         // An unreachable API is reported elsewhere.
         let Ok(alive) = self.client.workers().await else { return Ok(()) };

@@ -50,7 +50,6 @@ impl Home {
         Ok(Some(home))
     }
 
-    /// A short description of the database.
     pub fn describe(&self, data_dir: &Path) -> String {
         match &self.embedded {
             Some(_) => format!("PostgreSQL of its own in {}", data_dir.display()),

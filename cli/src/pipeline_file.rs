@@ -26,7 +26,6 @@ pub struct PipelineFile {
     pub pipelines: Vec<Entry<PipelineEntry>>,
 }
 
-/// One entry and its place.
 #[derive(Debug)]
 pub struct Entry<T> {
     pub wanted: T,
@@ -35,7 +34,6 @@ pub struct Entry<T> {
     node: Node,
 }
 
-/// A problem of a file and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblem {
     pub place: LineColumn,

@@ -1,7 +1,6 @@
 //! What a source query may do.
 //!
-//! A user writes a pipeline's query, and Vitrina executes it in a database with tables that it must not touch. Four layers
-//! protect them:
+//! A user writes a pipeline's query, and Vitrina executes it beside tables that it must not touch. Four layers:
 //!
 //! 1. *Early*: [`parse()`] reads the text, and [`check_functions`] the names that it calls, for a clear message. The server
 //!    later gets not the user's text but its tokens, written anew (`text`). This layer decides nothing alone, because our
@@ -15,8 +14,7 @@
 //!
 //! Read `placeholders`, `lexeme` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`, `judged`, `allowed`.
 //!
-//! The owner of a function or a view in a source schema decides what it does and which tables it reads; layers 3 and 4 hold
-//! there too.
+//! The owner of a function or a view in a source schema decides what it does and reads; layers 3 and 4 hold there too.
 
 mod allowed;
 mod describe;

@@ -7,8 +7,7 @@
 //! The commit of a transition does not wait for the disk, because other transactions would wait with it; callers that answer a client wait
 //! for the flush afterwards.
 //!
-//! What follows from a transition (events, and whatever else reacts to it) reads the log by `id > cursor`. Nothing hangs on the
-//! code that writes it.
+//! What follows from a transition reads the log by `id > cursor`. Nothing hangs on the code that writes it.
 
 mod again;
 pub mod execution;
@@ -78,8 +77,7 @@ pub(crate) async fn pause(
     }
 }
 
-/// Ends the unfinished run at once: a batch that is being written does not commit, and its statement is cancelled on the
-/// server.
+/// Ends the unfinished run at once: a batch in hand does not commit, and its statement is cancelled.
 pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Result<Cancelled, LifecycleError> {
     let mut connection = db.acquire().await?;
     let mut tx = connection.begin().await?;
@@ -97,8 +95,7 @@ pub async fn cancel(db: &PgPool, pipeline: &PipelineRef, cause: Cause<'_>) -> Re
     Ok(Cancelled { status, statements })
 }
 
-/// Ends what the server executes for a run that has ended. Where that fails, the worker's maintenance does it. Returns how
-/// many statements.
+/// Ends what the server executes for a run that has ended. Where that fails, maintenance does it. Returns how many statements.
 async fn cancel_statements(connection: &mut PgConnection, run: RunId) -> u64 {
     match backends::cancel(connection, run.0).await {
         Ok(statements) => {

@@ -27,9 +27,7 @@ pub enum ForeignRequest {
 pub struct Provenance<'a> {
     /// The host and port that the request line names, if it does.
     pub authority: Option<&'a str>,
-    /// `Host`.
     pub host: Vec<&'a [u8]>,
-    /// `Origin`.
     pub origin: Vec<&'a [u8]>,
     /// `Sec-Fetch-Site`.
     pub site: Vec<&'a [u8]>,

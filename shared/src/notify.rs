@@ -14,11 +14,9 @@ pub const EVENTS_CHANNEL: &str = "vitrina_events";
 
 /// How long the connection may be silent before we ask whether it is still there.
 const PING_AFTER: Duration = Duration::from_secs(5);
-/// How long an answer may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// How long it may take to connect and to subscribe.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(6);
-/// Longest pause between two attempts to connect.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 /// Counts wake-ups: a reader waits for `changed()`, then reads the table from where it was.

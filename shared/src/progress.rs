@@ -31,8 +31,7 @@ pub fn pace(rows_read: i64, rows_total: Option<i64>, seconds: Option<f64>) -> (O
 
 pub async fn announce(connection: &mut PgConnection, progress: &Progress) -> sqlx::Result<()> {
     let payload = serde_json::to_string(progress).unwrap_or_default();
-    sqlx::query!("select pg_notify($1, $2)", PROGRESS_CHANNEL, payload).execute(connection).await?;
-    Ok(())
+    sqlx::query!("select pg_notify($1, $2)", PROGRESS_CHANNEL, payload).execute(connection).await.map(drop)
 }
 
 #[cfg(test)]

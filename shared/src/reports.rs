@@ -1,5 +1,4 @@
-//! Reports, from a client's request to their end: like a run's batches they are jobs of the queue, and unlike them they
-//! change no status.
+//! Reports, from a client's request to their end: jobs of the queue, like batches of runs, that change no status.
 //!
 //! A report and its job begin in one transaction and end in one. Executing one again changes nothing, so a job that
 //! comes back from a worker that died is simply executed again.

@@ -42,20 +42,17 @@ fn interval(duration: Duration) -> PgInterval {
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
 /// them share one wait; this is the smallest one.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await?;
-    Ok(())
+    sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await.map(drop)
 }
 
 /// Lets the commit of a transaction that logs a status change wait for the disk after all, because it wrote rows too.
 pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("select set_config('vitrina.wait_for_disk', 'on', true)").execute(tx).await?;
-    Ok(())
+    sqlx::query("select set_config('vitrina.wait_for_disk', 'on', true)").execute(tx).await.map(drop)
 }
 
 /// Lets a transaction wait for servers other than the database: for as long as an index takes.
 pub async fn be_patient(tx: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("set local idle_in_transaction_session_timeout = '10min'").execute(tx).await?;
-    Ok(())
+    sqlx::query("set local idle_in_transaction_session_timeout = '10min'").execute(tx).await.map(drop)
 }
 
 /// Whether the error is the violation of the named constraint: the database decides, no check-then-insert.

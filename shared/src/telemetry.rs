@@ -1,7 +1,6 @@
 //! The log: text for people or JSON for machines, on standard error and optionally in a file; and traces, for a collector.
 //!
-//! Spans carry identity (`pipeline`, `run_id`, `batch` …), events carry facts. A line has both, and panics are lines
-//! like any other.
+//! Spans carry identity (`pipeline`, `run_id`, `batch` …), events carry facts. A line has both. Panics are lines too.
 
 mod json;
 mod lines;

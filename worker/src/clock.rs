@@ -108,7 +108,6 @@ fn server(text: &str) -> Option<(&str, &str)> {
     text.split_once(' ')
 }
 
-/// Says that the clock went back.
 pub fn report_step(from: DateTime<Utc>, pipelines: u64) {
     metrics::counter!(CLOCK_STEPS).increment(1);
     tracing::warn!(%from, pipelines, "the database's clock went back, or another server took over: rows are read again");

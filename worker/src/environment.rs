@@ -32,8 +32,7 @@ use crate::{
 /// Plans kept ready: a chain that yielded finds its plan again.
 const MAX_PLANS: usize = 256;
 
-/// How long what was found out about source and target holds. What changes in their tables is seen sooner
-/// (`store::catalog`).
+/// How long a review of source and target holds. Changed tables are seen sooner (`store::catalog`).
 const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
@@ -78,7 +77,6 @@ impl Connections {
     }
 }
 
-/// Everything a job needs.
 pub struct Environment {
     pub connections: Connections,
     pub sources: Sources,
@@ -92,7 +90,6 @@ pub struct Environment {
     /// Cancelled when the worker's life under this name ends: what it still holds is given to other workers.
     pub life: CancellationToken,
     pub report_slots: ReportSlots,
-    /// Runs and reports that are being worked on.
     pub in_hand: InHand,
     pub memory: Memory,
 }
@@ -139,7 +136,6 @@ impl Environment {
         }
     }
 
-    /// The plan of a run, if it was made here before.
     pub fn plan(&self, run: RunId) -> Option<Arc<Plan>> {
         unpoisoned(&self.memory.plans).get(&run).cloned()
     }

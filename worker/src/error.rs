@@ -33,13 +33,11 @@ const MOST_LOST: u32 = 6;
 /// The longest time that another side may ask a batch to wait. A job that waits for longer is taken for one of a clock that was
 /// set back (`maintenance::recovery`).
 pub const LONGEST_REST: Duration = Duration::from_secs(60);
-/// Retries after the first attempt.
 const MAX_RETRIES: u32 = 3;
 
 /// Why a batch was not committed.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// Another worker has the batch.
     #[error("{0}")]
     TakenOver(String),
     #[error("{0}")]
@@ -56,20 +54,17 @@ pub enum BatchError {
     /// No attempt of the batch has failed with that.
     #[error("the connection to the database fell silent")]
     Silent,
-    /// It waited too long for a lock.
     #[error("{0}")]
     Locked(String),
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
-    /// Another side asked for a pause.
     #[error("{message}")]
     RateLimited { retry_after: Duration, message: String },
     #[error("{message}")]
     Failed { class: ErrorClass, message: String },
 }
 
-/// What to do about an error.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
     /// Finish the job: its run has ended, or another worker has it.
@@ -171,7 +166,6 @@ impl From<sqlx::Error> for BatchError {
     }
 }
 
-/// What the server refused, by its code.
 fn refused(server: &(dyn DatabaseError + 'static), code: &str) -> BatchError {
     match code {
         _ if is_repeated_key(server) => BatchError::fatal(SEVERAL_ROWS),
@@ -199,7 +193,6 @@ pub fn is_row_error(error: &sqlx::Error) -> bool {
     code.starts_with("22") || code.starts_with("23")
 }
 
-/// The class of a server's error by its SQLSTATE.
 fn classify(code: &str) -> ErrorClass {
     // 40 serialization and deadlock, 53 out of resources, 55P03 lock not available, 58 system, 25P03 idle.
     let passes = ["40", "53", "58"].iter().any(|class| code.starts_with(class));
@@ -231,7 +224,8 @@ fn words(error: &dyn DatabaseError) -> String {
 }
 
 /// Not with the key's columns from the server's message: a function of the query may have raised it with any words.
-const SEVERAL_ROWS: &str = "the query returns several rows for one key of the target: make the key unique in the query";
+pub const SEVERAL_ROWS: &str =
+    "the query returns several rows for one key of the target: make the key unique in the query";
 
 /// Whether a run with `full_strategy: swap` gathered a second row of one key.
 fn is_repeated_key(error: &(dyn DatabaseError + 'static)) -> bool {

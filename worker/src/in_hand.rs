@@ -106,8 +106,7 @@ impl InHand {
         silent
     }
 
-    /// Gives work up whose connection fell silent, if it is still the work that was noted and has heard nothing since. Whether it
-    /// did.
+    /// Gives work up whose connection fell silent, if it is still that work and has heard nothing since. Whether it did.
     pub fn give_up_silent(&self, id: Uuid) -> bool {
         let mut works = unpoisoned(&self.0);
         let is_same =
@@ -204,7 +203,6 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Notes that the server was heard.
     pub fn heard(&self) {
         self.waits.note(0);
     }

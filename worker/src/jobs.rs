@@ -16,8 +16,7 @@ use vitrina_shared::{jobs::Held, metrics::WAKEUP};
 use self::failure::JobKind;
 use crate::{environment::Environment, error::BatchError};
 
-/// Executes an attempt at a job of a run or report, until it ends, panics or is given up because of a statement that did not
-/// end.
+/// Executes an attempt at a job of a run or report, until it ends, panics or is given up with a statement that does not.
 async fn execute<J: JobKind, T>(
     env: &Environment,
     id: Uuid,

@@ -41,9 +41,7 @@ pub const MISSED_HEARTBEATS: u32 = 3;
 const FORGOTTEN_HEARTBEATS: u32 = 2;
 /// How often a worker that does not lead keeps the tables in order all the same, in heartbeats.
 const FOLLOWER_EVERY: u32 = 15;
-/// How often what is old is removed.
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
-/// How often the names of pipelines are read.
 const NAMES_EVERY: Duration = Duration::from_secs(30);
 /// The least that the database gets for an answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);

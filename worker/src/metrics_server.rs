@@ -111,7 +111,6 @@ mod tests {
 
     const TOKEN: &str = "prometheus-secret-1";
 
-    /// A worker's listener with these settings.
     struct Listening {
         port: u16,
         _stop: DropGuard,

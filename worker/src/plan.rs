@@ -60,7 +60,6 @@ pub struct Stream {
 /// What was found out about a run's inputs, its source and its target.
 #[derive(Debug)]
 pub struct Reviewed {
-    /// The catalog of source and target as they were.
     pub catalog: Arc<Catalog>,
     source: Arc<dyn Source>,
     reader: Arc<Reader>,

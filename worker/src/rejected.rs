@@ -6,12 +6,10 @@ use crate::error::BatchError;
 
 pub const MOST_REJECTED_BYTES: usize = 64 << 20;
 
-/// A row that was not written, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// The id that it has in an external sink.
     pub id: String,
-    /// The row as a JSON object.
     pub doc: String,
     /// The reason, in the words of the step or the server that refused it.
     pub error: String,

@@ -55,8 +55,7 @@ impl Session {
         backends::begin(&mut self.connection, self.work.id, begin).await
     }
 
-    /// Notes that a statement is under way: should the session be dropped before [`Session::has_ended`], its connection is
-    /// closed.
+    /// Notes that a statement is under way: a session dropped before [`Session::has_ended`] closes its connection.
     pub fn may_not_end(&mut self) {
         self.in_the_middle = true;
     }

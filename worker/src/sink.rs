@@ -81,7 +81,6 @@ pub struct Opening<'a> {
     pub run: Option<RunOpening>,
 }
 
-/// The run that a sink is opened for.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOpening {
     pub id: RunId,
@@ -158,7 +157,6 @@ pub enum Writing<'a> {
     Before(&'a Arc<dyn ExternalSink>),
 }
 
-/// A sink that is written inside the batch's transaction.
 #[async_trait]
 pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
@@ -193,7 +191,6 @@ pub struct Completed {
     pub replaced: bool,
 }
 
-/// A row on its way to a sink.
 #[derive(Debug)]
 pub struct Row {
     /// The values of the target's key, in the server's text form.

@@ -102,8 +102,7 @@ pub trait Reading: fmt::Debug + Send + Sync {
         stream::iter([Err(BatchError::fatal(refusal))]).boxed()
     }
 
-    /// Counts rows, and finds the least and greatest values of a column. By default it reads all keys, and leaves the values
-    /// out.
+    /// Counts rows, and finds the least and greatest values of a column. By default it reads all keys, and no values.
     async fn count(&self, home: &mut PgConnection, query: CountQuery<'_>) -> Result<SourceCount, BatchError> {
         let CountQuery { scope, newest_only, .. } = query;
         let query = RowsQuery { wanted: Wanted::All { newest_only }, scope: scope.clone(), bodies: false };
@@ -119,7 +118,6 @@ pub trait Reading: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageQuery {
     pub after: Option<Position>,
-    /// The bound that it is read up to.
     pub upper: Option<String>,
 }
 
@@ -135,7 +133,6 @@ pub enum Item {
         /// The bytes of a row that has more than [`Walk::max_row_bytes`]. Its `doc` has the key alone.
         too_long: Option<i64>,
     },
-    /// What is known after the last row.
     End(PageEnd),
 }
 
@@ -153,7 +150,6 @@ impl Item {
 /// What is known of a page after its last row.
 #[derive(Debug, Clone)]
 pub struct PageEnd {
-    /// Rows that the query returned.
     pub rows_read: i64,
     /// The values of the walk's columns in the last of them; none without rows.
     pub last: Option<Position>,
@@ -174,7 +170,6 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The home database, and others before it.
     pub fn new(others: Vec<Arc<dyn Source>>, home: Arc<dyn Source>) -> Self {
         Self { others, home }
     }

@@ -38,7 +38,6 @@ pub trait Step: fmt::Debug + Send + Sync {
 /// Everything that a step may use besides its rows and options.
 #[derive(Debug, Clone)]
 pub struct StepContext {
-    /// The pipeline whose rows they are.
     pub pipeline: PipelineId,
     /// The run or report that executes the step.
     pub id: Uuid,
@@ -67,14 +66,12 @@ impl BlockRow {
     }
 }
 
-/// A row that a step refused, and why.
 #[derive(Debug)]
 pub struct Rejection {
     place: usize,
     reason: String,
 }
 
-/// What a step made of a block.
 #[derive(Debug, Default)]
 pub struct Processed {
     pub rows: Block,

@@ -36,8 +36,7 @@ use crate::{
     step::StepRegistry,
 };
 
-/// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is cut off and
-/// tried again.
+/// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is tried again.
 const BATCH_LIMITS: [(&str, &str); 2] = [("statement_timeout", "10min"), ("lock_timeout", "10s")];
 
 /// How long a statement that keeps the tables in order may take: one that hangs must not delay the next ones.

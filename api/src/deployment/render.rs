@@ -18,12 +18,10 @@ use vitrina_shared::{
 
 use super::Facts;
 
-/// Statuses with which a run ends.
 const ENDS: [RunStatus; 3] = [RunStatus::Success, RunStatus::Failed, RunStatus::Cancelled];
 /// The number of gaps between runs from which on their median counts as usual.
 const ENOUGH_GAPS: usize = 3;
 
-/// The sums of one pipeline.
 struct Sums<'a> {
     pipeline: &'a Glance,
     runs: BTreeMap<(Mode, RunStatus), i64>,
@@ -104,7 +102,6 @@ impl<'a> Sums<'a> {
 }
 
 impl Facts {
-    /// Writes all families of the deployment.
     pub(super) fn render(&self, text: &mut Exposition) {
         let pipelines = self.sums();
         render_counters(&pipelines, text);

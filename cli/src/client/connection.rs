@@ -11,7 +11,6 @@ use super::{Address, Client, ClientError};
 const URL: &str = "VITRINA_URL";
 const ADDR: &str = "VITRINA_ADDR";
 const TOKEN: &str = "VITRINA_TOKEN";
-/// How long to wait for a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Options of every command that talks to an API.
@@ -95,7 +94,6 @@ fn variable<T: FromStr<Err = String>>(name: &'static str) -> Result<Option<T>, C
 }
 
 impl Client {
-    /// A client of the API at `address`.
     pub fn new(address: Address, token: Option<&Secret>) -> Result<Self, ClientError> {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("vitrina/", env!("CARGO_PKG_VERSION")))

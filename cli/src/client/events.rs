@@ -21,10 +21,8 @@ const SILENCE: Duration = Duration::from_secs(25);
 /// The pause before the first attempt to come back; it doubles up to [`LONGEST_PAUSE`].
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// How long to try.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
-/// An item of the stream.
 #[derive(Debug)]
 pub enum Event {
     /// A status change, typed and as the API's JSON.
@@ -33,11 +31,9 @@ pub enum Event {
     Progress(Progress, Value),
     /// The connection was lost; the next event comes after it is back.
     Lost(ClientError),
-    /// The connection is back.
     Back,
 }
 
-/// The events of one pipeline or of all.
 pub struct Events {
     client: Client,
     path: String,

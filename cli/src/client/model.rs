@@ -30,7 +30,6 @@ pub struct Pipeline {
     pub updated_at: DateTime<Utc>,
 }
 
-/// One attempt to run a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
     pub id: String,
@@ -39,11 +38,8 @@ pub struct Run {
     pub requested_at: DateTime<Utc>,
     /// From its first batch to its end, or to now.
     pub duration_ms: Option<i64>,
-    /// Rows that its query returned.
     pub rows_read: i64,
-    /// Rows that were inserted or changed.
     pub rows_written: i64,
-    /// Rows that were put aside as dead letters.
     #[serde(default)]
     pub rows_rejected: i64,
     #[serde(default)]
@@ -80,7 +76,6 @@ pub struct Checkpoint {
     pub id: Option<String>,
 }
 
-/// The checkpoint of a pipeline, and what wrote it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct State {
     /// The last row; none before the first batch.
@@ -90,13 +85,11 @@ pub struct State {
     pub updated_at: Option<DateTime<Utc>>,
 }
 
-/// The answer to a run request.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct RequestedRun {
     /// The run that was queued, resumed or found.
     pub run_id: String,
     pub status: String,
-    /// Whether an unfinished run existed already.
     pub already_active: bool,
 }
 
@@ -112,12 +105,10 @@ pub struct Worker {
 pub struct Target {
     /// `analytics.<table>` or `es:<index>`.
     pub target: String,
-    /// Columns that identify a row.
     pub key: Vec<String>,
     pub created_at: DateTime<Utc>,
 }
 
-/// One entry of the log of status changes.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Transition {
     pub pipeline: String,

@@ -23,7 +23,6 @@ pub(super) fn print_list<T: DeserializeOwned, const N: usize>(
     })
 }
 
-/// The objects as a table with these columns.
 pub(super) fn table<'a>(names: impl IntoIterator<Item = &'a str>, objects: &[Value]) -> String {
     let names: Vec<_> = names.into_iter().collect();
     let mut table = Table::of(names.iter().copied());

@@ -23,7 +23,6 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     options.pipeline.format.show(answer, |preview: Preview| text(&preview))
 }
 
-/// The part of a preview that is shown.
 #[derive(Debug, Deserialize)]
 struct Preview {
     columns: Vec<PreviewColumn>,

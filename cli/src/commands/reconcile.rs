@@ -56,7 +56,6 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
 }
 
-/// The result for the mart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Equal,

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-/// The content of the server's `postmaster.pid`.
 #[derive(Debug, PartialEq)]
 pub(super) struct PidFile {
     pub(super) pid: Pid,

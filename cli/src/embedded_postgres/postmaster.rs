@@ -79,7 +79,6 @@ impl Postmaster {
         serves(pid, &cluster).then_some(Self { pid, child: None, cluster })
     }
 
-    /// Whether a server is running on this cluster.
     pub(super) fn lives(cluster: &Path) -> bool {
         PidFile::read(cluster).is_some_and(|file| serves(file.pid, cluster))
     }

@@ -10,20 +10,17 @@ use vitrina_shared::process::steers_a_terminal;
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// Failed, different, missing.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// Warnings.
 pub const WARN: Style = AnsiColor::Yellow.on_default();
 /// In progress.
 pub const NOTE: Style = AnsiColor::Cyan.on_default();
 /// Less important text.
 pub const DIM: Style = Style::new().dimmed();
-/// Emphasis.
 pub const BOLD: Style = Style::new().bold();
 
 pub fn paint(style: Style, text: impl AsRef<str>) -> String {
     format!("{style}{}{style:#}", text.as_ref())
 }
 
-/// The style of a status of a pipeline or a run.
 pub fn status(status: &str) -> Style {
     match status {
         "IDLE" | "SUCCESS" => GOOD,

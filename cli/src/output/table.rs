@@ -66,7 +66,6 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text, as wide as the terminal at most.
     pub fn render(&self) -> String {
         self.render_within(width())
     }

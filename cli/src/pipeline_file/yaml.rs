@@ -27,7 +27,6 @@ impl fmt::Display for LineColumn {
     }
 }
 
-/// A value and its place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     pub(super) place: LineColumn,
@@ -105,7 +104,6 @@ impl Node {
     }
 }
 
-/// The size of a value in memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     nodes: usize,

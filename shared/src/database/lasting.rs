@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 const EVERY: Duration = Duration::from_secs(3);
 /// How often in a row it may be in vain. Each takes as long as a request waits for one.
 const IN_VAIN: u32 = 2;
-/// How long a new connection may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Clone)]

@@ -1,5 +1,4 @@
-//! Connections that fall silent: a machine, a proxy or a table of a firewall in between forgot them, and neither side gets
-//! an error.
+//! Connections that fall silent: a machine, a proxy or a firewall in between forgot them, and neither side gets an error.
 //!
 //! A statement on such a connection would wait for ever, and so would the pool that tests it. So every wait of a pool has a
 //! limit here. If an idle connection does not answer, the pool closes all older ones untested, since the same cause has

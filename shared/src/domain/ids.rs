@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 macro_rules! id {
-    ($(#[$meta:meta])* $name:ident) => {
-        $(#[$meta])*
+    ($name:ident) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, sqlx::Type)]
         #[serde(transparent)]
         #[sqlx(transparent)]
@@ -28,18 +27,9 @@ macro_rules! id {
     };
 }
 
-id!(
-    /// Identifies a pipeline.
-    PipelineId
-);
-id!(
-    /// Identifies one attempt to run a pipeline.
-    RunId
-);
-id!(
-    /// Identifies a report.
-    ReportId
-);
+id!(PipelineId);
+id!(RunId);
+id!(ReportId);
 
 /// How a client names a pipeline: by id or by name. A name never looks like an id (see `PipelineDraft`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -23,7 +23,6 @@ macro_rules! named_enum {
         }
 
         impl $name {
-            /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             pub const fn as_str(self) -> &'static str {

@@ -114,7 +114,6 @@ pub struct Pipeline {
     /// Grows with every change of the draft.
     pub version: i64,
     pub created_at: DateTime<Utc>,
-    /// When the draft was last changed.
     pub updated_at: DateTime<Utc>,
 }
 
@@ -156,8 +155,7 @@ impl PipelineDraft {
         self.reader().map(|(query, _)| query) == other.reader().map(|(query, _)| query) && steps(self) == steps(other)
     }
 
-    /// What differs between a run's inputs and the pipeline as it is now, so that repeating the run would write other rows,
-    /// or elsewhere.
+    /// What differs between a run's inputs and the pipeline as it is now, by which repeating the run would write otherwise.
     pub fn differs_from_run(&self, inputs: &Self) -> Vec<&'static str> {
         let fields = [
             ("target", self.final_target().0 != inputs.final_target().0),

@@ -33,7 +33,6 @@ named_enum! {
 
 named_enum! {
     Repair {
-        /// They stay as they are.
         Nothing = "nothing",
         /// Those that are missing or different are written. A pipeline in mode `full` also removes those that are extra.
         Differing = "differing",
@@ -52,11 +51,9 @@ named_enum! {
 
 named_enum! {
     DifferenceKind {
-        /// The target lacks it.
         Missing = "missing",
         /// The target has it and the source does not.
         Extra = "extra",
-        /// The target has it with other values.
         Different = "different",
     }
 }
@@ -68,7 +65,6 @@ named_enum! {
         Unchanged = "unchanged",
         /// The source has no such row any more.
         Gone = "gone",
-        /// The row is refused again.
         Refused = "refused",
         /// There is no such letter, or it was replayed before.
         NotOpen = "not_open",
@@ -80,7 +76,6 @@ named_enum! {
         Queued = "QUEUED",
         Running = "RUNNING",
         Done = "DONE",
-        /// Gave up; the error says why.
         Failed = "FAILED",
     }
 }
@@ -144,7 +139,6 @@ pub struct Report {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Preview {
     pub columns: Vec<PreviewColumn>,
-    /// The rows: objects with these columns.
     pub rows: Vec<Box<RawValue>>,
     /// Rows that are too wide to be shown.
     pub omitted: u32,
@@ -183,7 +177,6 @@ pub struct Reconciliation {
     pub target_min: Option<String>,
     pub target_max: Option<String>,
     pub verdict: Verdict,
-    /// Some of the rows that differ.
     pub sample: Vec<Difference>,
     /// Why rows may differ without having drifted: the query is not deterministic.
     #[serde(default)]

@@ -13,7 +13,6 @@ named_enum! {
         /// Rests at its checkpoint.
         Paused = "PAUSED",
         Success = "SUCCESS",
-        /// Gave up; the error says why.
         Failed = "FAILED",
         Cancelled = "CANCELLED",
     }

@@ -18,7 +18,6 @@ use super::names::named_enum;
 named_enum! {
     /// Where a pipeline stands.
     Status {
-        /// Nothing to do.
         Idle = "IDLE",
         /// A run is queued and no worker has begun it.
         RunRequested = "RUN_REQUESTED",
@@ -98,8 +97,7 @@ pub enum Decision {
 }
 
 impl Status {
-    /// What `wish` leads to: clients wish what is so already, and workers find that something else was wished meanwhile. Every
-    /// pair is spelled out.
+    /// What `wish` leads to: clients wish what is so already, and workers find that something else is wished.
     pub fn decide(self, wish: Command) -> Decision {
         use Command::{Cancel, Claim, ConfirmPause, Fail, Finish, RequestPause, RequestRun, Reset};
         use Decision::{Change, Drop, Stay};

@@ -45,8 +45,7 @@ const HARMLESS: &[&str] = &[
     "array_sample", "array_shuffle", "gen_random_uuid", "random", "random_normal", "uuidv4", "uuidv7",
 ];
 
-/// Immutable functions that still read a relation, a role, a snapshot or the server, or that are only for the server
-/// itself.
+/// Immutable functions that still read a relation, a role, a snapshot or the server, or that are only for it.
 #[rustfmt::skip]
 const NOT_FOR_QUERIES: &[&str] = &[
     "aclcontains", "acldefault", "aclinsert", "aclitemeq", "aclremove", "hash_aclitem", "hash_aclitem_extended", "makeaclitem",

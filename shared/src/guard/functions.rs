@@ -18,7 +18,6 @@ pub(super) const CATALOG: &str = "pg_catalog";
 /// A function as PostgreSQL looks it up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionName {
-    /// The schema that was written.
     pub schema: Option<String>,
     pub name: String,
 }

@@ -25,7 +25,6 @@ const FINISHED: &str = "finished";
 const GOES_ON: &str = "goes on";
 const BETWEEN_BATCHES: &str = "paused between batches";
 
-/// A batch in the hands of a worker.
 pub type HeldBatch = Held<BatchJob>;
 
 impl HeldBatch {
@@ -34,8 +33,7 @@ impl HeldBatch {
         Cause { actor: &self.worker, correlation_id: &self.correlation_id }
     }
 
-    /// Goes on with this batch, which begins after this row. What failed before was another one, and the wait in the queue is
-    /// over.
+    /// Goes on with this batch, which begins after this row. Earlier failures were of another one, and the wait is over.
     pub fn go_on(&mut self, batch: i64, after: Option<Position>) {
         let queued = &mut self.queued;
         if queued.job.batch != batch {
@@ -99,8 +97,7 @@ pub async fn begin(
     Ok(conclusion)
 }
 
-/// Begins or resumes a run whose pipeline is RUN_REQUESTED. The ranges after its first get their jobs when it begins. Whether it
-/// did.
+/// Begins or resumes a run whose pipeline is RUN_REQUESTED. Its further ranges get their jobs then. Whether it did.
 async fn claim(
     connection: &mut PgConnection,
     job: &HeldBatch,

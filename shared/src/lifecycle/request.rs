@@ -22,17 +22,14 @@ use crate::{
 
 pub(super) use crate::store::status::NewRun;
 
-/// The answer to a run request.
 #[derive(Debug)]
 pub struct RequestedRun {
     /// The run that was queued, resumed or found.
     pub run: Run,
     pub status: Status,
-    /// Whether an unfinished run was there already.
     pub already_active: bool,
 }
 
-/// What kind of run is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct WantedRun<'a> {
     pub trigger: Trigger,

@@ -14,18 +14,14 @@ pub struct Metric {
 
 named_enum! {
     Kind {
-        /// Only up, or back to 0 with its process.
         Counter = "counter",
-        /// Up and down.
         Gauge = "gauge",
-        /// Observations, counted by size.
         Histogram = "histogram",
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownBy {
-    /// Every process, about itself.
     EveryProcess,
     /// Every API process, about itself.
     Api,

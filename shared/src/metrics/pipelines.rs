@@ -45,7 +45,6 @@ pub fn histogram_label(name: &str) -> String {
     if own { name.to_owned() } else { OTHERS.to_owned() }
 }
 
-/// Keeps only these pipelines.
 pub fn set_pipelines(names: HashSet<String>) {
     PLACES.write().unwrap_or_else(PoisonError::into_inner).taken.retain(|name| names.contains(name));
     *NAMES.write().unwrap_or_else(PoisonError::into_inner) = Some(names);

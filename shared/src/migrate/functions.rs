@@ -162,7 +162,6 @@ const DEPENDENT: &str = r"
 /// The functions of a database compared with what was applied.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Examination {
-    /// How many are as they were applied.
     pub intact: usize,
     /// Functions that were changed or dropped since.
     pub changed: Vec<String>,
@@ -182,8 +181,7 @@ pub fn revision() -> i64 {
     i64::try_from(CHECKSUMS.lines().filter(|line| line.starts_with("functions ")).count()).unwrap_or(i64::MAX)
 }
 
-/// Makes the functions of a database equal to these files, in the caller's transaction. Returns the names of the applied
-/// ones.
+/// Makes the functions of a database equal to these files, in the caller's transaction. Returns the applied names.
 pub async fn apply(
     connection: &mut PgConnection,
     files: &[FunctionFile],

@@ -36,7 +36,6 @@ impl CopyRows {
         &self.0
     }
 
-    /// Forgets what was sent.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -33,9 +33,7 @@ pub struct Totals {
     pub target_rows: i64,
     /// Rows of the source that the next batches will bring.
     pub in_flight: i64,
-    /// Rows that the target lacks.
     pub missing: i64,
-    /// Rows that the source does not have.
     pub extra: i64,
     pub different: i64,
 }
@@ -72,8 +70,7 @@ pub async fn prepare(tx: &mut PgConnection) -> sqlx::Result<()> {
 }
 
 pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::raw_sql("truncate pg_temp.vitrina_source").execute(tx).await?;
-    Ok(())
+    sqlx::raw_sql("truncate pg_temp.vitrina_source").execute(tx).await.map(drop)
 }
 
 /// Rows on their way into one of the tables.
@@ -174,6 +171,5 @@ pub async fn differing(tx: &mut PgConnection, after: Option<&str>, limit: i64) -
 
 /// Leaves only the rows with these ids among those that differ.
 pub async fn keep_only(tx: &mut PgConnection, ids: &[String]) -> sqlx::Result<()> {
-    sqlx::query("delete from pg_temp.vitrina_differing where not id = any($1)").bind(ids).execute(tx).await?;
-    Ok(())
+    sqlx::query("delete from pg_temp.vitrina_differing where not id = any($1)").bind(ids).execute(tx).await.map(drop)
 }

@@ -29,7 +29,6 @@ pub struct Horizon {
     pub last: Option<DateTime<Utc>>,
     /// The server whose clock that was.
     pub last_server: Option<String>,
-    /// The server that was asked.
     pub server: String,
     /// Transactions that the bound leaves behind and that are not noted yet.
     pub passed: Vec<Reread>,

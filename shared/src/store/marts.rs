@@ -17,7 +17,6 @@ impl NewMart {
     }
 }
 
-/// The statement that would create it.
 pub async fn ddl(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
     sqlx::query_scalar!(
         r#"select etl_page.mart_ddl($1, $2, $3, $4) as "ddl!""#,

@@ -325,8 +325,7 @@ pub async fn update(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft
 
 /// Removes a pipeline with its tasks, runs and checkpoint; the transition log stays.
 pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
-    sqlx::query!("delete from etl.etl_pipelines where id = $1", id as PipelineId).execute(tx).await?;
-    Ok(())
+    sqlx::query!("delete from etl.etl_pipelines where id = $1", id as PipelineId).execute(tx).await.map(drop)
 }
 
 pub async fn names(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {

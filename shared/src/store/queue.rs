@@ -91,8 +91,7 @@ pub async fn put_back(
 }
 
 pub async fn announce(connection: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query!("select pg_notify($1, '')", JOBS_CHANNEL).execute(connection).await?;
-    Ok(())
+    sqlx::query!("select pg_notify($1, '')", JOBS_CHANNEL).execute(connection).await.map(drop)
 }
 
 /// How long until the next waiting job is due; `None` if none waits for its time.

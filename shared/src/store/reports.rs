@@ -18,7 +18,6 @@ pub struct NewReport<'a> {
     pub request: &'a ReportRequest,
     pub requested_by: &'a str,
     pub correlation_id: &'a str,
-    /// The job that a worker takes up.
     pub job_id: &'a str,
 }
 
@@ -182,7 +181,6 @@ pub(crate) async fn lock_stranded(tx: &mut PgConnection) -> sqlx::Result<Vec<Str
     .await
 }
 
-/// Notes which job carries a report on.
 pub(crate) async fn set_job(tx: &mut PgConnection, id: ReportId, job_id: &str) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_reports set job_id = $2 where id = $1", id as ReportId, job_id).execute(tx).await?;
     Ok(())

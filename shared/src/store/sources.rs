@@ -19,9 +19,7 @@ pub struct Sequence {
     pub name: String,
     /// How many numbers a session takes at once.
     pub cache: i64,
-    /// By how much it counts.
     pub increment: i64,
-    /// Whether it begins anew after its last number.
     pub cycles: bool,
     /// Whether it is the default of the column itself, and not of a partition's.
     pub is_own: bool,

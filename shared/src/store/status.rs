@@ -27,7 +27,6 @@ use crate::domain::{
 pub(crate) struct StatusChange<'a> {
     pub pipeline_id: PipelineId,
     pub run_id: Option<RunId>,
-    /// The status that was seen.
     pub from: Status,
     pub to: Status,
     /// Where the row is not locked: the edition that was read, if more than the status matters.
@@ -83,7 +82,6 @@ pub(crate) async fn change(connection: &mut PgConnection, change: &StatusChange<
     Ok(applied.is_some())
 }
 
-/// A run about to be queued.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewRun<'a> {
     pub trigger: Trigger,
@@ -107,8 +105,7 @@ pub(crate) struct NewJob<'a> {
     pub max_attempts: i32,
 }
 
-/// Queues a run with its ranges, the first of which begins at the run's checkpoint, and that one's first job. Returns when it was
-/// requested.
+/// Queues a run with its ranges, the first of which begins at the run's checkpoint, and that one's first job. Returns `requested_at`.
 pub(crate) async fn request(
     connection: &mut PgConnection,
     change: &StatusChange<'_>,

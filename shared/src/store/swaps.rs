@@ -2,14 +2,12 @@
 
 use sqlx::PgConnection;
 
-/// A table to gather rows in.
 #[derive(Debug, Clone)]
 pub struct Gathering {
     pub table: String,
     /// The mart whose rows it will replace.
     pub mart: String,
     pub columns: Vec<String>,
-    /// Those that identify a row.
     pub key: Vec<String>,
 }
 
@@ -22,8 +20,7 @@ pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sql
 }
 
 pub async fn remove(connection: &mut PgConnection, table: &str) -> sqlx::Result<()> {
-    sqlx::query!("select etl_mart.drop_gathering($1)", table).execute(connection).await?;
-    Ok(())
+    sqlx::query!("select etl_mart.drop_gathering($1)", table).execute(connection).await.map(drop)
 }
 
 /// Tables whose run has ended, or is gone.

@@ -22,8 +22,7 @@ pub struct MartTable {
     pub inherits: bool,
     /// Whether a foreign key of a table refers to its rows.
     is_referenced: bool,
-    /// Every unique index and exclusion constraint that a row with a key of its own can violate, those of single partitions
-    /// included.
+    /// Every unique index and exclusion constraint that a row with a key of its own can violate, also of one partition.
     unique: Vec<UniqueIndex>,
 }
 

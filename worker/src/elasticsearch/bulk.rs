@@ -76,7 +76,6 @@ pub struct BulkWriter {
     gathering: Gathering,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
-    /// How much the rejected documents take.
     rejected_bytes: usize,
 }
 

@@ -34,7 +34,6 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct Client {
     nodes: Arc<Nodes<Transport>>,
-    /// Whether bodies are compressed.
     pub(super) gzip: bool,
     /// How long to go on with requests that get nothing done.
     pub(super) patience: Duration,

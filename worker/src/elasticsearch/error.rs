@@ -39,18 +39,15 @@ impl SinkErrorKind {
 #[error("{message}")]
 pub struct SinkError {
     pub class: ErrorClass,
-    /// What the server has answered.
     pub kind: SinkErrorKind,
     pub message: String,
 }
 
 impl SinkError {
-    /// An error that would come again every time.
     pub fn fatal(message: impl Into<String>) -> Self {
         Self::other(ErrorClass::Fatal, message)
     }
 
-    /// One that will probably pass.
     pub fn transient(message: impl Into<String>) -> Self {
         Self::other(ErrorClass::Transient, message)
     }

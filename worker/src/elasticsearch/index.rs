@@ -26,7 +26,6 @@ const MARK: &str = "-vitrina-";
 /// How long a deleted document's version is remembered: longer than any late request is under way.
 const GC_DELETES: &str = "10m";
 
-/// An index as a pipeline sees it.
 #[derive(Debug, Clone)]
 pub struct Index {
     pub(super) client: Client,
@@ -63,8 +62,7 @@ impl Index {
         Ok(server)
     }
 
-    /// Makes sure that rows with these columns can be written, creating what is missing unless it was there when the run
-    /// began.
+    /// Makes sure that rows with these columns can be written, creating what was missing when the run began.
     pub async fn prepare(&self, run: RunId, columns: &[SourceColumn], begun: bool) -> Result<Ready, SinkError> {
         let found = match self.serving().await? {
             Some(found) => found,
@@ -125,7 +123,6 @@ impl Index {
         physical.owner() == Some(&self.owner) && self.run_of(&physical.name).is_some()
     }
 
-    /// The settings of an index in use.
     pub(super) fn settings(&self) -> Value {
         let mut settings = self.options.settings.clone();
         settings.insert("number_of_shards".to_owned(), json!(self.options.shards));

@@ -145,8 +145,7 @@ impl Index {
         Err(SinkError::transient(format!("the aliases of `{}` change all the time", self.name)))
     }
 
-    /// What makes an index serve in place of others. The aliases that users gave to an index of ours go with it, as they
-    /// are.
+    /// What makes an index serve in place of others. The aliases that users gave to an index of ours go with it unchanged.
     fn swapping(&self, physical: &str, replaced: &[Physical]) -> Vec<Value> {
         let mut actions = Vec::new();
         let mut serving = json!({});

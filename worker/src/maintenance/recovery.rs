@@ -16,8 +16,7 @@ const BACKLOG_AFTER: Duration = Duration::from_secs(5);
 const BACKLOG: i64 = 20_000;
 
 /// Returns the jobs of workers that are gone to the queue, and gives a job to every active pipeline and every unfinished
-/// report that has none: one whose job was lost, or a pipeline whose status somebody set to `RUN_REQUESTED` by hand. Returns
-/// how many.
+/// report that has none: one whose job was lost, or a pipeline that was set to `RUN_REQUESTED` by hand. Returns how many.
 pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) -> Result<u64, RecoveryError> {
     let rescued = rescue::run_once(db, silent, gone_after).await?;
     if rescued > 0 {

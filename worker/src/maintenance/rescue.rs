@@ -25,7 +25,6 @@ use vitrina_shared::{
     },
 };
 
-/// Why recovery could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
     #[error(transparent)]

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sink::SinkKind;
 
-/// How often left-overs are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// How long a look may take: the wait for a connection that fell silent would never end.
 const LOOK_WITHIN: Duration = Duration::from_secs(120);

@@ -34,7 +34,6 @@ use crate::{
     source::Bound,
 };
 
-/// How often a chain announces its progress.
 const ANNOUNCE_EVERY: Duration = Duration::from_millis(500);
 /// How long one chain keeps its slot while other jobs wait for one.
 const STREAK: Duration = Duration::from_secs(1);

@@ -116,8 +116,7 @@ async fn conclude(
     Ok(conclusion)
 }
 
-/// Notes what was written and removed after the last page, the checkpoint that a full run leaves, and which rows must be read
-/// again.
+/// Notes what was written and removed after the last page, the checkpoint that a full run leaves, and what must be read again.
 async fn note_completed(
     tx: &mut PgConnection,
     job: &HeldBatch,

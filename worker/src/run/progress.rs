@@ -1,5 +1,4 @@
-//! What a run that is under way shows: its metrics, and how far it is (rows so far, rows in total by the source's estimate, and
-//! pace).
+//! What a run that is under way shows: its metrics, and how far it is (rows so far and in total, by an estimate, and pace).
 
 use std::time::Duration;
 

@@ -31,8 +31,7 @@ pub struct PageTally {
     rejected_bytes: usize,
 }
 
-/// The rows of a page after all steps. The wait for the server rests while they execute. `tally` is complete when the stream has
-/// ended.
+/// The rows of a page after all steps. The wait for the server rests while they execute. `tally` is complete at the end.
 pub fn process_page<'a>(
     blocks: impl Stream<Item = Result<Vec<Item>, BatchError>> + Send + 'a,
     rules: &'a RowRules,

@@ -34,7 +34,6 @@ use crate::{
 #[derive(Debug)]
 pub struct ExecutedBatch {
     pub outcome: BatchOutcome,
-    /// Rows that were put aside.
     pub rejected: u64,
 }
 
@@ -176,8 +175,7 @@ impl Batch<'_> {
     }
 }
 
-/// The statement of a page that was read before, of which `write` writes and counts the rows. It returns what that of a
-/// pushed-down page does.
+/// The statement of a page that was read before, whose rows `write` writes and counts. It returns what a pushed-down page does.
 fn statement_of(end: &PageEnd, PageWrite { with, count }: &PageWrite) -> String {
     let last = end.last.as_ref().map_or("null".to_owned(), |last| sql::array(&last.0));
     let more = end.more.map_or("null".to_owned(), |more| more.to_string());

@@ -22,7 +22,6 @@ pub const SAMPLE: usize = 20;
 pub struct Comparing<'a> {
     pub subject: &'a Subject,
     pub depth: Depth,
-    /// When the comparison was asked for.
     pub requested_at: DateTime<Utc>,
     pub repairs: bool,
     pub sessions: Sessions,

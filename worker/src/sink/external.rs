@@ -79,7 +79,6 @@ pub enum Mending {
     Remove,
 }
 
-/// A row of an external sink.
 #[derive(Debug)]
 pub struct Record {
     /// What identifies it, of [`id_of_row`](crate::row_id::id_of_row).

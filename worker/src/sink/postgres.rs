@@ -112,7 +112,6 @@ impl PostgresSink {
     }
 }
 
-/// The table in which a run gathers its rows.
 fn swap_table(run: RunId) -> String {
     format!("{SWAP_PREFIX}{}", run.0.simple())
 }

@@ -19,7 +19,6 @@ impl Sinks {
         Self(vec![Arc::new(Marts), Arc::new(Indexes(elasticsearch))])
     }
 
-    /// The same and others.
     pub fn and(mut self, others: &[Arc<dyn SinkKind>]) -> Self {
         self.0.extend(others.iter().cloned());
         self

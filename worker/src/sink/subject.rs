@@ -20,12 +20,10 @@ pub struct Subject {
     pub source: Arc<dyn Source>,
     pub reading: Arc<dyn Reading>,
     pub steps: Sequence,
-    /// What the steps reach the world through.
     pub context: StepContext,
 }
 
 impl Subject {
-    /// What the client decided.
     pub fn draft(&self) -> &PipelineDraft {
         &self.pipeline.draft
     }

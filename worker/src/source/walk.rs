@@ -118,7 +118,6 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Whether NULL keys are read before all others.
     pub fn nulls_first(&self) -> bool {
         self.null_keys_first && self.bound != Bound::None
     }

@@ -22,7 +22,6 @@ pub struct StepRegistry {
 }
 
 impl StepRegistry {
-    /// The same with one step more.
     pub fn with(mut self, kind: TransformKind, construct: Construct) -> Self {
         self.transforms = self.transforms.with(kind);
         self.executed.push((kind.name, construct));

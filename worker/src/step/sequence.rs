@@ -42,12 +42,10 @@ impl Sequence {
         Self(steps.into())
     }
 
-    /// The first step that is not pure.
     pub fn impure(&self) -> Option<&str> {
         self.0.iter().find(|step| !step.is_pure).map(|step| step.name.as_str())
     }
 
-    /// The first step that may drop rows.
     pub fn dropping(&self) -> Option<&str> {
         self.0.iter().find(|step| step.drops_rows).map(|step| step.name.as_str())
     }

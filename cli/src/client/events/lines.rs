@@ -6,7 +6,6 @@ use futures_util::{StreamExt, stream::BoxStream};
 
 use crate::client::ClientError;
 
-/// The bytes of an answer.
 type Body = BoxStream<'static, Result<Vec<u8>, ClientError>>;
 
 /// No known server sends longer messages.

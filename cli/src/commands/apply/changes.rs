@@ -6,7 +6,6 @@ use vitrina_shared::domain::Status;
 /// Fields that may change while a run is unfinished.
 const FREE: [&str; 3] = ["description", "batch_size", "enabled"];
 
-/// A field that changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
     pub(crate) field: String,

@@ -14,15 +14,11 @@ use crate::{
 /// The changes, in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Targets to allow.
     pub(crate) targets: Vec<TargetPlan>,
-    /// Pipelines to create, change or keep.
     pub(crate) pipelines: Vec<PipelinePlan>,
-    /// The problems.
     pub(crate) problems: Vec<FileProblem>,
 }
 
-/// A target to allow.
 #[derive(Debug)]
 pub(crate) struct TargetPlan {
     pub(crate) name: String,
@@ -32,7 +28,6 @@ pub(crate) struct TargetPlan {
     pub(crate) ddl: Option<String>,
 }
 
-/// A pipeline of the file.
 #[derive(Debug)]
 pub(crate) struct PipelinePlan {
     pub(crate) name: String,
@@ -41,7 +36,6 @@ pub(crate) struct PipelinePlan {
     pub(crate) action: Action,
 }
 
-/// The change of a pipeline.
 #[derive(Debug)]
 pub(crate) enum Action {
     Create,

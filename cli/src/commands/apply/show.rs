@@ -15,7 +15,6 @@ use crate::{
 const FORGETTING: [&str; 3] = ["incremental_key", "incremental_id_key", "target_table"];
 const FORGETS: &str = "      its checkpoint is forgotten: the next run reads everything";
 
-/// The changes, item by item.
 pub(super) fn plan(plan: &Plan) -> String {
     let mut lines = Vec::new();
     for target in &plan.targets {
@@ -89,7 +88,6 @@ fn line_by_line(from: &str, to: &str) -> Vec<String> {
     lines
 }
 
-/// The last line.
 pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
     let count = |wanted: fn(&Action) -> bool| plan.pipelines.iter().filter(|one| wanted(&one.action)).count();
     let created = count(|action| matches!(action, Action::Create));
@@ -108,7 +106,6 @@ pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
     }
 }
 
-/// The plan for programs.
 pub(super) fn json(plan: &Plan, dry_run: bool) -> Value {
     let targets =
         plan.targets.iter().map(|target| json!({ "target": target.name, "action": "create", "ddl": target.ddl }));

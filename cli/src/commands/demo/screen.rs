@@ -10,13 +10,11 @@ use crate::output::{self, BAD, BOLD, Cell, DIM, GOOD, QuietKeys, duration, paint
 
 const TICK: Duration = Duration::from_millis(120);
 
-/// Where the demo is shown.
 pub(super) struct Screen {
     json: bool,
     _quiet: Option<QuietKeys>,
 }
 
-/// Something on its way.
 pub(super) struct Activity<'a> {
     screen: &'a Screen,
     name: &'static str,
@@ -122,7 +120,6 @@ fn spinner(name: &str, text: &str) -> ProgressBar {
 }
 
 impl Activity<'_> {
-    /// Tells how far a table is.
     pub(super) fn progress(&self, table: &str, done: u64, total: u64) {
         let shown = |rows: u64| thousands(i64::try_from(rows).unwrap_or(i64::MAX));
         self.bar.set_message(format!("{table}: {} of {} rows", shown(done), shown(total)));

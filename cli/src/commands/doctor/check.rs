@@ -5,7 +5,6 @@ use vitrina_shared::process::Failure;
 
 use crate::output::{self, BAD, DIM, Format, GOOD, WARN, paint, printable};
 
-/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Finding {
@@ -16,7 +15,6 @@ enum Finding {
     Skipped,
 }
 
-/// One check.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     name: String,
@@ -48,7 +46,6 @@ impl Check {
     }
 }
 
-/// All checks.
 #[derive(Debug, Default)]
 pub(super) struct Findings(Vec<Check>);
 

@@ -16,7 +16,6 @@ use super::check::{Check, Findings};
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-/// How many foreign objects are named.
 const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 

@@ -58,7 +58,6 @@ pub async fn next_batch(connection: &mut PgConnection, run: RunId, range_no: i32
     .await
 }
 
-/// Notes which job carries a range on.
 pub(crate) async fn set_job(tx: &mut PgConnection, run: RunId, range_no: i32, job_id: &str) -> sqlx::Result<()> {
     sqlx::query!(
         "update etl.etl_run_ranges set job_id = $3 where run_id = $1 and range_no = $2",

@@ -92,7 +92,6 @@ impl Chunk {
         self.items.len()
     }
 
-    /// The body as it is sent. Cheap.
     pub fn body(&self) -> Bytes {
         self.body.clone()
     }

@@ -16,8 +16,7 @@ use super::{
     limiter::Permit,
 };
 
-/// Delivers a chunk, for whose first request there is room. `Ok` means that every document is acknowledged, or rejected by
-/// name.
+/// Delivers a chunk, for whose first request there is room. `Ok`: every document is acknowledged, or rejected by name.
 pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
     let patience = Patience::new(route.client.patience);
     let mut delivery = Delivery { patience, route, permit: Some(permit), written: Written::default() };

@@ -24,13 +24,11 @@ struct State {
 pub struct Permit(Arc<Limiter>);
 
 impl Limiter {
-    /// At most this many at a time.
     pub fn new(most: usize) -> Self {
         let most = u32::try_from(most.max(1)).map_or(f64::from(u32::MAX), f64::from);
         Self { most, state: Mutex::new(State { bound: most, under_way: 0.0 }), freed: Notify::new() }
     }
 
-    /// Waits until one more request may be sent.
     pub async fn acquire(self: &Arc<Self>) -> Permit {
         loop {
             let freed = self.freed.notified();

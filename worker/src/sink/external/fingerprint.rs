@@ -1,8 +1,7 @@
 //! Whether documents say the same, however each is written.
 //!
 //! Elasticsearch returns a document that was indexed byte by byte, and one that was updated written anew: with its numbers
-//! as doubles and its fields in another order. So values are compared and not their text. A field that is null is as good
-//! as none.
+//! as doubles and its fields in another order. So values are compared and not their text. A null field is as good as none.
 
 use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},

@@ -14,7 +14,6 @@ use crate::{
     sink::{Replayed, Row, Subject},
 };
 
-/// Documents that are looked at together.
 const TOGETHER: usize = 100;
 
 /// Writes the documents that are not there yet, with this number.

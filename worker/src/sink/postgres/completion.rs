@@ -166,7 +166,6 @@ impl Mart {
         format!("select count(*), 0::bigint, null::text[], false from analytics.{}", quote(&self.table))
     }
 
-    /// Removes rows that are gone.
     fn remove_absent(&self, gathered: &str) -> String {
         let same = self.same_key("gathered");
         self.removal(&format!("not exists (select from {gathered} as gathered where {same})"))

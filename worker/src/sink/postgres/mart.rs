@@ -67,7 +67,6 @@ impl Mart {
         quoted(self.written().into_iter().map(|(_, own)| own.name.as_str()))
     }
 
-    /// The columns of the key, as a list.
     pub fn key_names(&self) -> String {
         quoted(self.key.iter().map(String::as_str))
     }

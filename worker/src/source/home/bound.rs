@@ -224,8 +224,7 @@ async fn read_first(connection: &mut PgConnection, run: RunId, query: &str) -> R
     Ok(found)
 }
 
-/// Before the first row of the transactions that began at this time or later. A query that pages by itself begins *after* a
-/// key.
+/// Before the first row of the transactions that began at this time or later. A query that pages itself begins *after* a key.
 fn before(since: DateTime<Utc>, bound: Bound) -> Checkpoint {
     let key = match bound {
         Bound::Day => clock_key::smallest_key(since, ClockKey::Date),

@@ -16,7 +16,6 @@ const LIMITED: &str = "begin read only; set local statement_timeout = '5s'; set 
 /// A run, how it walks, and the page that it stands before.
 type Estimated<'a> = (RunId, &'a Walk, &'a PageQuery);
 
-/// How many rows there are after the page's begin.
 pub async fn rows_left(home: &mut PgConnection, of: Estimated<'_>) -> Result<Option<i64>, BatchError> {
     let explained = explain(home, of, &PageSql::of(of.1).all_rows()).await?;
     Ok(number(&explained, "Plan Rows").map(|rows| rows as i64))

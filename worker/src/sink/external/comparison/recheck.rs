@@ -20,7 +20,6 @@ use crate::{
     step::ProcessedRow,
 };
 
-/// Rows that are read together.
 const TOGETHER: usize = 100;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;

@@ -8,7 +8,7 @@ use vitrina_shared::{
 
 use super::{Comparison, SNAPSHOT};
 use crate::{
-    error::BatchError,
+    error::{BatchError, SEVERAL_ROWS},
     row_id::{self, id_of_row},
     sink::external::fingerprint::fingerprint,
     source::{RowsQuery, SourceRow, Wanted, fill_block},
@@ -23,9 +23,7 @@ impl Comparison<'_> {
         if comparison::repeats(tx).await? {
             // A source may have several versions of a row: the newest is the one that is written.
             if self.of.subject.draft().mode == Mode::Full || self.of.subject.reader().pages_itself() {
-                return Err(BatchError::fatal(
-                    "the query returns several rows for one key of the target: make the key unique in the query",
-                ));
+                return Err(BatchError::fatal(SEVERAL_ROWS));
             }
             comparison::forget_source(tx).await?;
             self.put_down_source(tx, true).await?;
@@ -97,8 +95,7 @@ impl Comparison<'_> {
         if only == id { None } else { serde_json::to_string(key).ok() }
     }
 
-    /// What the plan's steps make of rows; nothing of those that are not there or too long. They are not executed where only
-    /// keys are compared.
+    /// What the plan's steps make of rows; nothing of absent or too long ones. Comparing keys executes none.
     pub async fn fates(&self, docs: Vec<Option<String>>) -> Result<Vec<Option<ProcessedRow>>, BatchError> {
         let there: Vec<bool> = docs.iter().map(Option::is_some).collect();
         let docs: Vec<String> = docs.into_iter().flatten().collect();
