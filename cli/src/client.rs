@@ -18,7 +18,7 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{Installation, List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
 
 use crate::nearest;
 use request::{Request, segment};
@@ -140,6 +140,11 @@ impl Client {
         let open = if all { "" } else { "&open=true" };
         let path = format!("pipelines/{}/dead-letters?limit={limit}{open}", segment(name));
         self.of_pipeline(name, self.get(&path).await).await
+    }
+
+    /// Which deployment this is.
+    pub async fn installation(&self) -> Result<Installation, ClientError> {
+        self.get("installation").await
     }
 
     /// Whether the API and its database are ready to work.

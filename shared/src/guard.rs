@@ -61,8 +61,7 @@ impl SourceSchemas {
         !system && self.0.iter().any(|name| name == schema)
     }
 
-    /// Their names, for a look into the catalog.
-    fn names(&self) -> &[String] {
+    pub fn names(&self) -> &[String] {
         &self.0
     }
 
