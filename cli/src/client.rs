@@ -13,6 +13,7 @@ mod request;
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use vitrina_shared::nearest;
 
 pub use address::Address;
 pub use connection::Connection;
@@ -20,7 +21,6 @@ pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
 pub use model::{Installation, List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
 
-use crate::nearest;
 use request::{Request, segment};
 
 const PAGE: usize = 200;
@@ -32,6 +32,11 @@ pub struct RunKind {
     pub full: bool,
     /// May remove more than `max_removed` allows.
     pub allow_removal: bool,
+}
+
+#[derive(serde::Deserialize)]
+struct Found {
+    problems: Vec<FieldError>,
 }
 
 #[derive(Debug, Clone)]
@@ -62,14 +67,24 @@ impl Client {
 
     /// The problems of a pipeline that is not stored yet.
     pub async fn validate(&self, body: &Value) -> Result<Vec<FieldError>, ClientError> {
-        #[derive(serde::Deserialize)]
-        struct Found {
-            problems: Vec<FieldError>,
-        }
         match self.post::<Found>("pipelines/validate", Some(body)).await {
             Ok(found) => Ok(found.problems),
             // A body of another shape is a problem of the pipeline too.
             Err(ClientError::Refused(problem)) if problem.status == 422 => Ok(problem.errors),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The problems of a pipeline once this target is allowed.
+    pub async fn validate_with(&self, target: &Value, body: &Value) -> Result<Vec<FieldError>, ClientError> {
+        let mut tried = target.clone();
+        tried["pipeline"] = body.clone();
+        match self.post::<Found>("targets?dry_run=true", Some(&tried)).await {
+            Ok(found) => Ok(found.problems),
+            Err(ClientError::Refused(problem)) if problem.status == 422 => {
+                let own = |field: &str| field.strip_prefix("pipeline.").unwrap_or(field).to_owned();
+                Ok(problem.errors.into_iter().map(|one| FieldError { field: own(&one.field), ..one }).collect())
+            }
             Err(error) => Err(error),
         }
     }
@@ -111,6 +126,12 @@ impl Client {
 
     pub async fn again(&self, run: &str) -> Result<RequestedRun, ClientError> {
         self.post(&format!("runs/{}/again", segment(run)), None).await
+    }
+
+    /// Removes a pipeline with its runs and checkpoint. What it wrote stays.
+    pub async fn delete_pipeline(&self, name: &str) -> Result<(), ClientError> {
+        let request = Request::new(Method::DELETE, &format!("pipelines/{}", segment(name)));
+        self.of_pipeline(name, self.answer(request).await.map(|_| ())).await
     }
 
     /// `pause`, `cancel` or `reset`.

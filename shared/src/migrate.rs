@@ -182,8 +182,7 @@ async fn migrate_locked(db: &PgPool, sources: Sources<'_>) -> Result<(), Migrate
     sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;
     functions::apply(&mut tx, functions::FUNCTIONS, functions::revision()).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
-    let warnings: String =
-        sqlx::query_scalar("select current_setting('vitrina.warnings')").fetch_one(&mut *tx).await?;
+    let warnings: String = sqlx::query_scalar("select current_setting('vitrina.warnings')").fetch_one(&mut *tx).await?;
     tx.commit().await?;
     warnings.lines().for_each(|warning| tracing::warn!("{warning}"));
     Ok(())

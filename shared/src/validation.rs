@@ -15,7 +15,8 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::{
     domain::{
-        PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, TaskPlan, bounds::MAX_STEPS, transform::Registry,
+        PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, TaskPlan, bounds::MAX_STEPS,
+        transform::Registry,
     },
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{

@@ -265,6 +265,7 @@ impl From<LifecycleError> for BatchError {
             LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
             LifecycleError::Disabled(_)
+            | LifecycleError::RemovesNothing(_)
             | LifecycleError::WalksOtherwise { .. }
             | LifecycleError::ChangedSince { .. }
             | LifecycleError::TargetBusy { .. }

@@ -50,7 +50,10 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
         return Err(ApiError::invalid("create", NOT_HERE));
     }
     if input.pipeline.is_some() && !dry_run {
-        return Err(ApiError::invalid("pipeline", "only a dry run (?dry_run=true) takes a pipeline: create it afterwards"));
+        return Err(ApiError::invalid(
+            "pipeline",
+            "only a dry run (?dry_run=true) takes a pipeline: create it afterwards",
+        ));
     }
     let options = Value::Object(input.options);
     let create_from = input.create.as_ref().map(|table| table.source_query.as_str());

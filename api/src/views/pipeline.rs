@@ -8,8 +8,8 @@ use uuid::Uuid;
 use vitrina_shared::{
     configuration::{Allowed, WantedTarget},
     domain::{
-        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Problem, Status, Target, Task, TaskKind,
-        transform::TransformKind,
+        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Problem, Status, Target, Task,
+        TaskKind, transform::TransformKind,
     },
     store::{state::State, workers::Worker},
 };

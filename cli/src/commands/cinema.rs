@@ -45,7 +45,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let stopped = || Failure::from("stopped before the cinema was complete; running it again adds what is missing");
-    let home = Home::open(&database, &options.data_dir, Sources::AtLeast(&source.schemas), &stop).await?.ok_or_else(stopped)?;
+    let home = Home::open(&database, &options.data_dir, Sources::AtLeast(&source.schemas), &stop)
+        .await?
+        .ok_or_else(stopped)?;
     let filled = tokio::select! {
         filled = fill(&home.owner, &source, &options) => filled,
         () = stop.cancelled() => Err(stopped()),

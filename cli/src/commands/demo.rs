@@ -71,7 +71,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);
     let activity = screen.begin("database", "starting PostgreSQL");
-    let Some(home) = Home::open(&settings.1, &options.data_dir, Sources::AtLeast(&settings.4.schemas), &stop).await? else {
+    let Some(home) = Home::open(&settings.1, &options.data_dir, Sources::AtLeast(&settings.4.schemas), &stop).await?
+    else {
         return Err(stopped());
     };
     activity.done(&home.describe(&options.data_dir));

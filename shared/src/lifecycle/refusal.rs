@@ -34,6 +34,11 @@ pub enum LifecycleError {
          removed with its rows. Give one of them a target of its own, or make them one query"
     )]
     SharedTarget { target: String, other: String },
+    #[error(
+        "pipeline `{0}` is incremental, and only a full run removes rows: ask for one too (`--full`, ?full=true), or leave \
+         allow_removal out"
+    )]
+    RemovesNothing(String),
     /// The unfinished run is none of the kind that is asked for.
     #[error(
         "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
