@@ -45,7 +45,6 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     pool_with(config, application, &[])
 }
 
-/// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
     let options = Silence::default().bounds(options(config), |connection| Box::pin(end_transaction(connection)));
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
@@ -73,7 +72,8 @@ async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<bool> {
 }
 
 /// Renews a session. One whose prepared statements are not those that the driver made is closed instead: executing them would
-/// execute what a user's query has put in their place.
+/// execute what a user's query has put in their place. That holds however the query failed: the handlers of `etl_page.read` and
+/// the other functions do not see a cancelled statement or a failed assertion.
 async fn renew(connection: &mut PgConnection) -> sqlx::Result<bool> {
     let results = sqlx::raw_sql(RENEW).fetch_all(&mut *connection).await?;
     let Some(statements) = results.last() else { return Ok(false) };
@@ -119,7 +119,6 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
     ])
 }
 
-/// The message when the server takes no writes.
 pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
     connect to the primary, or turn the setting off";
 

@@ -7,18 +7,15 @@
 //! Work says when it waits for the server ([`Waits`]). If it does for long, and the server is not at work on it, the
 //! connection fell silent (`maintenance::silence`): the work is given up too, and tried again.
 
-mod waits;
-
 use std::{
     collections::HashMap,
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub use self::waits::{Waiting, Waits};
 use crate::mutex::unpoisoned;
 
 /// How long a statement may take to end after it was cancelled.
@@ -109,12 +106,18 @@ impl InHand {
         silent
     }
 
-    /// Gives work up whose connection fell silent.
-    pub fn give_up_silent(&self, id: Uuid) {
-        if let Some(work) = unpoisoned(&self.0).get_mut(&id).filter(|work| !work.given_up.is_cancelled()) {
-            work.silent = true;
-            work.given_up.cancel();
-        }
+    /// Gives work up whose connection fell silent, if it is still the work that was noted and has heard nothing since. Whether it
+    /// did.
+    pub fn give_up_silent(&self, id: Uuid) -> bool {
+        let mut works = unpoisoned(&self.0);
+        let is_same =
+            |work: &&mut Work| work.suspected_at.is_some_and(|at| work.waits.since(Duration::ZERO) == Some(at));
+        let Some(work) = works.get_mut(&id).filter(is_same).filter(|work| !work.given_up.is_cancelled()) else {
+            return false;
+        };
+        work.silent = true;
+        work.given_up.cancel();
+        true
     }
 
     pub fn give_all_up(&self) {
@@ -155,6 +158,67 @@ impl Drop for WorkGuard<'_> {
                 works.remove(&self.id);
             }
         }
+    }
+}
+
+/// Where the work on a run or report says that it waits for the server.
+#[derive(Debug, Clone, Default)]
+pub struct Waits(Arc<Mutex<WaitState>>);
+
+#[derive(Debug, Default)]
+struct WaitState {
+    /// Statements that are waited for.
+    waiting: usize,
+    /// Grows whenever something begins, ends or is heard.
+    moves: u64,
+    last_move: Option<Instant>,
+}
+
+impl Waits {
+    /// Notes that the server is waited for until what is returned is dropped.
+    pub fn begin(&self) -> Waiting {
+        self.note(1);
+        Waiting { waits: self.clone(), undo: -1 }
+    }
+
+    /// Where it stands, if it has been waiting for longer than `quiet` without hearing anything.
+    fn since(&self, quiet: Duration) -> Option<u64> {
+        let state = unpoisoned(&self.0);
+        let waits = state.waiting > 0 && state.last_move.is_some_and(|at| at.elapsed() >= quiet);
+        waits.then_some(state.moves)
+    }
+
+    fn note(&self, change: isize) {
+        let mut state = unpoisoned(&self.0);
+        state.waiting = state.waiting.saturating_add_signed(change);
+        state.moves += 1;
+        state.last_move = Some(Instant::now());
+    }
+}
+
+/// A wait for the server, or a pause of one, until it is dropped.
+#[derive(Debug)]
+pub struct Waiting {
+    waits: Waits,
+    undo: isize,
+}
+
+impl Waiting {
+    /// Notes that the server was heard.
+    pub fn heard(&self) {
+        self.waits.note(0);
+    }
+
+    /// Notes that the worker is at work itself, and the server not waited for, until what is returned is dropped.
+    pub fn rest(&self) -> Self {
+        self.waits.note(-1);
+        Self { waits: self.waits.clone(), undo: 1 }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.waits.note(self.undo);
     }
 }
 
@@ -203,7 +267,14 @@ mod tests {
         assert!(in_hand.note_silent(&[], Duration::ZERO).is_empty(), "the server is at work on it");
         assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty());
         assert_eq!(in_hand.note_silent(&[id], Duration::ZERO), [id]);
-        in_hand.give_up_silent(id);
+        waiting.heard();
+        assert!(!in_hand.give_up_silent(id), "it heard something in the last moment");
+        in_hand.note_silent(&[id], Duration::ZERO);
+        assert_eq!(in_hand.note_silent(&[id], Duration::ZERO), [id]);
+        assert!(in_hand.give_up_silent(id));
         assert!(held.given_up().await, "because of the silence");
+        drop((waiting, held));
+        let _successor = in_hand.take_up(id);
+        assert!(!in_hand.give_up_silent(id), "it was about work that has ended");
     }
 }

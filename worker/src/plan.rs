@@ -78,23 +78,18 @@ impl Reviewed {
         (transforms, sinks): (&Registry, &Sinks),
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
-        let Checked { reader, target } = check(connection, inputs, described, transforms).await?;
-        let relation = sinks.relation(&target)?;
-        let installation = match relation {
+        let mart = inputs.final_target().0.parse().ok().and_then(|target| sinks.relation(&target));
+        let read = described.iter().flatten().flat_map(|reader| reader.relations.iter().cloned());
+        // Before the target is looked at: a change after that must not be taken for reviewed. The columns of the source are named
+        // with their types in every page.
+        let catalog = Arc::new(catalog::read(connection, read.chain(mart.clone()).collect()).await?);
+        let (reader, target) = check(connection, inputs, described, transforms).await?;
+        let installation = match mart {
             Some(_) => Uuid::nil(),
             None => installation::id(connection).await?,
         };
-        let relations = reader.relations.iter().cloned().chain(relation).collect();
-        let catalog = Arc::new(catalog::read(connection, relations).await?);
         Ok(Self { catalog, source: source.clone(), reader, target, installation })
     }
-}
-
-/// A query and a target that go together.
-#[derive(Debug)]
-pub struct Checked {
-    pub reader: Arc<Reader>,
-    pub target: FoundTarget,
 }
 
 /// Checks inputs like those of a new pipeline, with what their source said of the query.
@@ -103,7 +98,7 @@ pub async fn check(
     inputs: &PipelineDraft,
     described: Described,
     transforms: &Registry,
-) -> Result<Checked, BatchError> {
+) -> Result<(Arc<Reader>, FoundTarget), BatchError> {
     let review = validation::judge(connection, inputs, described, transforms).await?;
     let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
         let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
@@ -114,7 +109,7 @@ pub async fn check(
         let (name, _) = inputs.final_target();
         return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
     };
-    Ok(Checked { reader: Arc::new(reader), target })
+    Ok((Arc::new(reader), target))
 }
 
 impl Plan {

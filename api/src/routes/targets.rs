@@ -3,7 +3,7 @@
 use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing::Json};
 use serde_json::Value;
 use vitrina_shared::{
-    configuration::{self, AllowError, ForgetError, WantedTarget},
+    definitions::{self, AllowError, ForgetError, WantedTarget},
     domain::PipelineDraft,
     store::targets,
 };
@@ -63,11 +63,11 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
         let draft: Option<PipelineDraft> = input.pipeline.map(PipelineDraft::from);
         let writer = draft.as_ref().map(|draft| (draft, &app.transforms));
         let (allowed, problems) =
-            configuration::try_target(&app.db(), &describing, &wanted, writer, &app.schemas).await?;
+            definitions::try_target(&app.db(), &describing, &wanted, writer, &app.schemas).await?;
         return Ok(Json(AllowedTargetView::new(&wanted, allowed, problems)));
     }
     res.status_code(StatusCode::CREATED);
-    let allowed = configuration::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?;
+    let allowed = definitions::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?;
     Ok(Json(AllowedTargetView::new(&wanted, allowed, Vec::new())))
 }
 
@@ -81,7 +81,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let target: String = req.param("t").unwrap_or_default();
-    configuration::forget_target(&app.db(), &target, actor.cause()).await?;
+    definitions::forget_target(&app.db(), &target, actor.cause()).await?;
     Ok(NoContent)
 }
 

@@ -116,10 +116,8 @@ fn summary(run: &Run) -> String {
     let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
     let (read, written) = (counted(run.rows_read, "row"), thousands(run.rows_written));
-    let rejected =
-        if run.rows_rejected > 0 { format!(", {} rejected", thousands(run.rows_rejected)) } else { String::new() };
-    let removed =
-        if run.rows_removed > 0 { format!(", {} removed", thousands(run.rows_removed)) } else { String::new() };
+    let part = |rows: i64, what: &str| if rows > 0 { format!(", {} {what}", thousands(rows)) } else { String::new() };
+    let (removed, rejected) = (part(run.rows_removed, "removed"), part(run.rows_rejected, "rejected"));
     let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
     let repeated =
         if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };

@@ -6,7 +6,6 @@ use crate::domain::OWN_SCHEMAS;
 /// Schemas that hold our results or the server's catalogue: no more a source than [`OWN_SCHEMAS`].
 const RESERVED: [&str; 2] = ["analytics", "information_schema"];
 
-/// The schemas that source queries may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceConfig {
     /// The schemas, each once, in the order given: `VITRINA_SOURCE_SCHEMAS`.

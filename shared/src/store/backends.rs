@@ -1,41 +1,29 @@
 //! `pg_stat_activity`: the sessions that execute a user's text, found by the run or report they work for.
 //!
 //! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts, and has a mark that the user's text
-//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all others begin with [`begin`]. Whatever ends a run
+//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all other work begins with [`begin`]. Whatever ends a run
 //! can so end its statement too.
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::interval;
+use crate::domain::named_enum;
 
-/// Why a statement was cancelled by Vitrina.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Its run or report has ended.
-    Cancel,
-    /// Its pipeline was to rest, and the batch did not end in time.
-    Pause,
-    /// Its worker stops.
-    Shutdown,
-    /// Its worker died, or does not hear its answer.
-    Orphaned,
-}
-
-impl Reason {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cancel, Self::Pause, Self::Shutdown, Self::Orphaned];
-
-    /// As metrics and logs say it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Pause => "pause",
-            Self::Shutdown => "shutdown",
-            Self::Orphaned => "orphaned",
-        }
+named_enum! {
+    /// Why a statement was cancelled by Vitrina.
+    Reason {
+        /// Its run or report has ended.
+        Cancel = "cancel",
+        /// Its pipeline was to rest, and the batch did not end in time.
+        Pause = "pause",
+        /// Its worker stops.
+        Shutdown = "shutdown",
+        /// Its worker died, or does not hear its answer.
+        Orphaned = "orphaned",
     }
 }
 
@@ -73,7 +61,7 @@ pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64
 
 /// Ends the sessions of runs, reports or descriptions, whatever they do, and rolls back what they did. Returns how many there were.
 ///
-/// For sessions that nobody waits for any more: their worker died, their connection fell silent, or they did not end when
+/// For sessions that no caller waits for any more: their worker died, their connection fell silent, or they did not end when
 /// they were cancelled.
 pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<u64> {
     let terminated = sqlx::query_scalar!(
@@ -88,7 +76,6 @@ pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Res
     Ok(terminated.unsigned_abs())
 }
 
-/// Whether there are sessions of a run, report or description.
 pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
     sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
 }
@@ -116,26 +103,54 @@ pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -
     .await
 }
 
-/// Those of the given runs and reports that the server is at work on, or was within the time that is `recent`. A session that
-/// waits for its client is not at work.
-pub async fn working(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Uuid>> {
-    sqlx::query_scalar!(
+/// A session of a run or report, as it was when it was looked at.
+#[derive(Debug)]
+pub struct Session {
+    /// The run or report.
+    pub id: Uuid,
+    pid: i32,
+    state_since: DateTime<Utc>,
+    /// Whether the server is at work on it, or was just now. A session that waits for its client is not at work.
+    pub works: bool,
+}
+
+/// The sessions of the given runs and reports. What the server did within the time that is `recent` is work.
+pub async fn sessions(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Session>> {
+    sqlx::query_as!(
+        Session,
         r#"
-        select held.id as "id!"
-        from unnest($1::uuid[]) as held (id)
-        where exists (
-            select
-            from etl.sessions_of(held.id) as own (pid)
-            join pg_stat_activity a on a.pid = own.pid
-            where a.state = 'active' and a.wait_event_type is distinct from 'Client'
-               or a.state_change between clock_timestamp() - $2::interval and clock_timestamp()
-        )
+        select held.id as "id!", a.pid as "pid!", a.state_change as "state_since!",
+               (a.state = 'active' and a.wait_event_type is distinct from 'Client'
+                or a.state_change between clock_timestamp() - $2::interval and clock_timestamp()) as "works!"
+        from unnest($1::uuid[]) as held (id), etl.sessions_of(held.id) as own (pid)
+        join pg_stat_activity a on a.pid = own.pid
+        where a.state_change is not null
         "#,
         ids,
         interval(recent),
     )
     .fetch_all(connection)
     .await
+}
+
+/// Ends those of the sessions that have done nothing since they were looked at: another one may be a successor's. Returns how many.
+pub async fn terminate_unchanged(
+    connection: &mut PgConnection,
+    sessions: impl Iterator<Item = &Session>,
+) -> sqlx::Result<u64> {
+    let (pids, since): (Vec<_>, Vec<_>) = sessions.map(|session| (session.pid, session.state_since)).unzip();
+    let terminated = sqlx::query_scalar!(
+        r#"
+        select count(*) filter (where pg_terminate_backend(a.pid)) as "terminated!"
+        from unnest($1::integer[], $2::timestamptz[]) as seen (pid, since)
+        join pg_stat_activity a on a.pid = seen.pid and a.state_change = seen.since
+        "#,
+        &pids,
+        &since,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(terminated.unsigned_abs())
 }
 
 /// Those of the given runs and reports that need no statement any more, and why: they have ended or are gone, or their

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vitrina_shared::{
     domain::TargetName,
-    validation::{FoundTarget, Place},
+    validation::{FoundTarget, TargetPlace},
 };
 
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
@@ -34,14 +34,14 @@ impl Sinks {
     }
 
     /// The table of the home database that a target is; none where it is outside of that.
-    pub fn relation(&self, target: &FoundTarget) -> Result<Option<String>, BatchError> {
-        Ok(self.kind_of(target)?.relation(target))
+    pub fn relation(&self, target: &TargetName) -> Option<String> {
+        self.0.iter().find_map(|kind| kind.relation(target))
     }
 
     fn kind_of(&self, target: &FoundTarget) -> Result<&dyn SinkKind, BatchError> {
         let scheme = match &target.place {
-            Place::Mart(..) => TargetName::MART_SCHEMA,
-            Place::External(scheme, _) => scheme,
+            TargetPlace::Mart(..) => TargetName::MART_SCHEMA,
+            TargetPlace::External(scheme, _) => scheme,
         };
         let (kind, target) = (self.0.iter().find(|kind| kind.scheme() == scheme), &target.entry.target);
         kind.map(|kind| &**kind).ok_or_else(|| BatchError::fatal(format!("this worker has no sink for `{target}`")))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vitrina_api::wire::PipelineInput;
 use vitrina_shared::{
-    configuration,
+    definitions,
     domain::{PipelineDraft, ProblemKind},
 };
 
@@ -152,7 +152,7 @@ impl Plan {
         for (at, (entry, draft)) in file.pipelines.iter().zip(&drafts).enumerate() {
             let Some(draft) = draft else { continue };
             let earlier = drafts[..at].iter().flatten().filter(|one| one.final_target().0 == draft.final_target().0);
-            let conflict = { earlier }.find_map(|other| configuration::conflict(draft, other));
+            let conflict = { earlier }.find_map(|other| definitions::conflict(draft, other));
             problems.extend(conflict.map(|problem| entry.problem(&problem.field, problem.message)));
         }
         problems
