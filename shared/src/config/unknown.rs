@@ -7,11 +7,11 @@ use crate::nearest;
 
 const PREFIX: &str = "VITRINA_";
 
-/// Read by the command line and by scripts of the deployment.
-const READ_ELSEWHERE: [&str; 3] = ["VITRINA_URL", "VITRINA_TOKEN", "VITRINA_APP_PASSWORD"];
-
 /// What our own tests read.
 const OF_TESTS: &str = "VITRINA_TEST_";
+
+/// Read by the command line and by scripts of the deployment.
+const READ_ELSEWHERE: [&str; 3] = ["VITRINA_URL", "VITRINA_TOKEN", "VITRINA_APP_PASSWORD"];
 
 /// The names of all settings, as the structs ask for them.
 pub(super) fn settings() -> Vec<String> {
@@ -35,9 +35,9 @@ pub(super) fn sentences(names: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn sentence(name: &str, known: &[String]) -> String {
-    let own = |name: &'_ str| name.strip_prefix(PREFIX).unwrap_or_default().to_owned();
-    let names: Vec<_> = known.iter().map(|name| own(name)).collect();
-    let hint = match nearest::of(&own(name), names.iter().map(String::as_str)) {
+    // The common beginning would make every name near.
+    let rest = known.iter().filter_map(|name| name.strip_prefix(PREFIX));
+    let hint = match nearest::of(name.strip_prefix(PREFIX).unwrap_or(name), rest) {
         Some(meant) => format!("did you mean {PREFIX}{meant}?"),
         None => "docs/settings.md lists all".to_owned(),
     };

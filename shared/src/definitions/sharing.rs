@@ -17,8 +17,8 @@ pub async fn sharing_problem(
     itself: Option<PipelineId>,
 ) -> sqlx::Result<Option<Problem>> {
     let others = pipelines::sharing(connection, draft.final_target().0).await?;
-    let others = others.iter().filter(|other| itself.map_or(other.draft.name != draft.name, |id| other.id != id));
-    Ok({ others }.find_map(|other| conflict(draft, &other.draft)))
+    let mut others = others.iter().filter(|other| itself.map_or(other.draft.name != draft.name, |id| other.id != id));
+    Ok(others.find_map(|other| conflict(draft, &other.draft)))
 }
 
 /// What is wrong with a draft because another pipeline, which writes its target too, removes its rows or has its own removed.

@@ -151,8 +151,9 @@ impl Plan {
         let mut problems = Vec::new();
         for (at, (entry, draft)) in file.pipelines.iter().zip(&drafts).enumerate() {
             let Some(draft) = draft else { continue };
-            let earlier = drafts[..at].iter().flatten().filter(|one| one.final_target().0 == draft.final_target().0);
-            let conflict = { earlier }.find_map(|other| definitions::conflict(draft, other));
+            let mut earlier =
+                drafts[..at].iter().flatten().filter(|one| one.final_target().0 == draft.final_target().0);
+            let conflict = earlier.find_map(|other| definitions::conflict(draft, other));
             problems.extend(conflict.map(|problem| entry.problem(&problem.field, problem.message)));
         }
         problems
