@@ -65,22 +65,18 @@ impl Client {
         }
     }
 
-    /// The problems of a pipeline that is not stored yet.
-    pub async fn validate(&self, body: &Value) -> Result<Vec<FieldError>, ClientError> {
-        match self.post::<Found>("pipelines/validate", Some(body)).await {
+    /// The problems of a pipeline that is not stored yet; with a target, once that is allowed.
+    pub async fn validate(&self, body: &Value, target: Option<&Value>) -> Result<Vec<FieldError>, ClientError> {
+        let answer = match target.cloned() {
+            None => self.post::<Found>("pipelines/validate", Some(body)).await,
+            Some(mut target) => {
+                target["pipeline"] = body.clone();
+                self.post("targets?dry_run=true", Some(&target)).await
+            }
+        };
+        match answer {
             Ok(found) => Ok(found.problems),
             // A body of another shape is a problem of the pipeline too.
-            Err(ClientError::Refused(problem)) if problem.status == 422 => Ok(problem.errors),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The problems of a pipeline once this target is allowed.
-    pub async fn validate_with(&self, target: &Value, body: &Value) -> Result<Vec<FieldError>, ClientError> {
-        let mut tried = target.clone();
-        tried["pipeline"] = body.clone();
-        match self.post::<Found>("targets?dry_run=true", Some(&tried)).await {
-            Ok(found) => Ok(found.problems),
             Err(ClientError::Refused(problem)) if problem.status == 422 => {
                 let own = |field: &str| field.strip_prefix("pipeline.").unwrap_or(field).to_owned();
                 Ok(problem.errors.into_iter().map(|one| FieldError { field: own(&one.field), ..one }).collect())

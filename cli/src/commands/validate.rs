@@ -67,7 +67,7 @@ async fn of_pipeline(client: &Client, name: &str, format: Format) -> Result<(), 
     if let Value::Object(fields) = &mut stored {
         fields.retain(|field, _| !ADDED.contains(&field.as_str()));
     }
-    let problems = client.validate(&stored).await?;
+    let problems = client.validate(&stored, None).await?;
     if format.json {
         output::json(&json!({ "problems": problems }));
     } else if problems.is_empty() {

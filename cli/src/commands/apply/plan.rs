@@ -131,10 +131,8 @@ impl Plan {
         }
         // An unchanged pipeline may no longer work: its mart or a table of its query may be gone.
         let target = entry.wanted.final_target();
-        let errors = match self.targets.iter().find(|planned| planned.name == target) {
-            Some(planned) => client.validate_with(&planned.body, &body).await?,
-            None => client.validate(&body).await?,
-        };
+        let planned = self.targets.iter().find(|planned| planned.name == target);
+        let errors = client.validate(&body, planned.map(|planned| &planned.body)).await?;
         // What keeps a target that this file wants from being allowed is reported with the target.
         let names = [target, entry.wanted.target_table.as_str()];
         let awaited = wanted.iter().any(|one| names.contains(&one.name));
