@@ -314,6 +314,10 @@ async fn one_mistake_is_told_once_though_the_table_is_created_from_it() {
         ("content.big", "content.nothing"),
         ("select id, modified from content.big", "''"),
         ("target_table: analytics.ff", "target_table: ff"),
+        (
+            "source_query: select id, modified from content.big",
+            "type: RUST\n    tasks: [{order_index: 1, task_type: SQL, body: 'select id, modified from content.big'}, {order_index: 2, task_type: RUST, body: rename, options: {columns: {modified: changed}}}]",
+        ),
     ] {
         here.file(
             "file.yaml",

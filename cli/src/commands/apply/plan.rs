@@ -135,7 +135,7 @@ impl Plan {
         let errors = client.validate(&body, planned.map(|planned| &planned.body)).await?;
         // What keeps a target that this file wants from being allowed is reported with the target.
         let names = [target, entry.wanted.target_table.as_str()];
-        let awaited = wanted.iter().any(|one| names.contains(&one.name));
+        let awaited = entry.wanted.target.is_some() || wanted.iter().any(|one| names.contains(&one.name));
         let errors = errors.into_iter().filter(|error| !(awaited && error.is(ProblemKind::TargetNotAllowed)));
         self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
         self.pipelines.push(PipelinePlan { name, body, action });
