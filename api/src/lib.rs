@@ -25,5 +25,5 @@ pub use service::run as run_service;
 
 /// The wire format of a pipeline's parts, which the command line writes too.
 pub mod wire {
-    pub use crate::views::{OneOf, OptionsInput, TaskInput};
+    pub use crate::views::{OneOf, OptionsInput, PipelineInput, TaskInput};
 }

@@ -253,6 +253,7 @@ impl From<LifecycleError> for ApiError {
         match error {
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::NotFound(error.to_string()),
             LifecycleError::Disabled(_)
+            | LifecycleError::RemovesNothing(_)
             | LifecycleError::WalksOtherwise { .. }
             | LifecycleError::ChangedSince { .. }
             | LifecycleError::TargetBusy { .. }

@@ -21,7 +21,7 @@ use crate::{
     middleware::{InFlight, LocalOnly, RequestContext, Requires, Timeout},
     openapi,
     problem::Fallback,
-    routes::{dead_letters, events, ops, pipelines, reports, runs, targets, transforms, workers},
+    routes::{dead_letters, events, installation, ops, pipelines, reports, runs, targets, transforms, workers},
 };
 
 static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(|| openapi::describe(&documented()));
@@ -67,6 +67,7 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/state").get(pipelines::checkpoint))
         .push(Router::with_path("pipelines/{p}/runs").get(runs::list))
         .push(Router::with_path("pipelines/{p}/dead-letters").get(dead_letters::list))
+        .push(Router::with_path("installation").get(installation::show))
         .push(Router::with_path("runs/{id}").get(runs::show))
         .push(Router::with_path("reports/{id}").get(reports::show))
         .push(Router::with_path("targets").get(targets::list))

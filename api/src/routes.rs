@@ -2,6 +2,7 @@
 
 pub mod dead_letters;
 pub mod events;
+pub mod installation;
 pub mod ops;
 pub mod pipelines;
 pub mod reports;

@@ -22,7 +22,9 @@ pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
 pub use max_removed::MaxRemovedValue;
 pub use one_of::OneOf;
-pub use pipeline::{AllowedTargetView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView};
+pub use pipeline::{
+    AllowedTargetView, InstallationView, PipelineView, StateView, StatusView, TargetView, TransformView, WorkerView,
+};
 pub use report::{PreviewInput, PreviewView, ReconcileInput, ReconciliationView, ReportView};
 pub use run::{ProgressView, RequestedRunView, RunView, TransitionView};
 pub use values::{CheckpointView, Values};

@@ -90,7 +90,7 @@ A file:
   vitrina ls --json | jq -r '.items[].name'")]
     Ls(ls::Options),
     /// Show a pipeline: its configuration, status and last run
-    #[command(after_help = "Example:\n  vitrina show film_dim")]
+    #[command(visible_alias = "status", after_help = "Example:\n  vitrina show film_dim")]
     Show(OnePipeline),
     /// List the runs of a pipeline, newest first
     #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]
@@ -125,6 +125,9 @@ A file:
     /// Forget a pipeline's checkpoint: its next run begins at the beginning
     #[command(after_help = "Example:\n  vitrina reset film_dim")]
     Reset(OnePipeline),
+    /// Delete a pipeline with its runs and checkpoint; what it wrote stays
+    #[command(after_help = "Example:\n  vitrina delete film_dim")]
+    Delete(OnePipeline),
     /// Repeat an earlier run, with its configuration and from where it began
     #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
     Again(again::Options),
@@ -195,6 +198,7 @@ impl Arguments {
             Command::Pause(options) => command::run(options, "pause").await,
             Command::Cancel(options) => command::run(options, "cancel").await,
             Command::Reset(options) => command::run(options, "reset").await,
+            Command::Delete(options) => command::delete(options).await,
             Command::Again(options) => again::run(options).await,
             Command::Preview(options) => preview::run(options).await,
             Command::Reconcile(options) => reconcile::run(options).await,

@@ -13,14 +13,14 @@ mod request;
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use vitrina_shared::nearest;
 
 pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{Installation, List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
 
-use crate::nearest;
 use request::{Request, segment};
 
 const PAGE: usize = 200;
@@ -32,6 +32,11 @@ pub struct RunKind {
     pub full: bool,
     /// May remove more than `max_removed` allows.
     pub allow_removal: bool,
+}
+
+#[derive(serde::Deserialize)]
+struct Found {
+    problems: Vec<FieldError>,
 }
 
 #[derive(Debug, Clone)]
@@ -59,16 +64,22 @@ impl Client {
         }
     }
 
-    /// The problems of a pipeline that is not stored yet.
-    pub async fn validate(&self, body: &Value) -> Result<Vec<FieldError>, ClientError> {
-        #[derive(serde::Deserialize)]
-        struct Found {
-            problems: Vec<FieldError>,
-        }
-        match self.post::<Found>("pipelines/validate", Some(body)).await {
+    /// The problems of a pipeline that is not stored yet; with a target, once that is allowed.
+    pub async fn validate(&self, body: &Value, target: Option<&Value>) -> Result<Vec<FieldError>, ClientError> {
+        let answer = match target.cloned() {
+            None => self.post::<Found>("pipelines/validate", Some(body)).await,
+            Some(mut target) => {
+                target["pipeline"] = body.clone();
+                self.post("targets?dry_run=true", Some(&target)).await
+            }
+        };
+        match answer {
             Ok(found) => Ok(found.problems),
             // A body of another shape is a problem of the pipeline too.
-            Err(ClientError::Refused(problem)) if problem.status == 422 => Ok(problem.errors),
+            Err(ClientError::Refused(problem)) if problem.status == 422 => {
+                let own = |field: &str| field.strip_prefix("pipeline.").unwrap_or(field).to_owned();
+                Ok(problem.errors.into_iter().map(|one| FieldError { field: own(&one.field), ..one }).collect())
+            }
             Err(error) => Err(error),
         }
     }
@@ -111,6 +122,12 @@ impl Client {
         self.post(&format!("runs/{}/again", segment(run)), None).await
     }
 
+    /// Removes a pipeline with its runs and checkpoint. What it wrote stays.
+    pub async fn delete_pipeline(&self, name: &str) -> Result<(), ClientError> {
+        let request = Request::new(Method::DELETE, &format!("pipelines/{}", segment(name)));
+        self.of_pipeline(name, self.answer(request).await.map(|_| ())).await
+    }
+
     /// `pause`, `cancel` or `reset`.
     pub async fn command(&self, name: &str, command: &str) -> Result<Value, ClientError> {
         self.of_pipeline(name, self.post(&format!("pipelines/{}/{command}", segment(name)), None).await).await
@@ -138,6 +155,11 @@ impl Client {
         let open = if all { "" } else { "&open=true" };
         let path = format!("pipelines/{}/dead-letters?limit={limit}{open}", segment(name));
         self.of_pipeline(name, self.get(&path).await).await
+    }
+
+    /// Which deployment this is.
+    pub async fn installation(&self) -> Result<Installation, ClientError> {
+        self.get("installation").await
     }
 
     /// Whether the API and its database are ready to work.

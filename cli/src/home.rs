@@ -5,8 +5,9 @@ use std::path::Path;
 use sqlx::{AssertSqlSafe, PgPool};
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
-    config::{DatabaseConfig, Env, OptionalDatabaseConfig, SourceConfig},
-    database, migrate,
+    config::{DatabaseConfig, Env, OptionalDatabaseConfig},
+    database,
+    migrate::{self, Sources},
     process::Failure,
     sql,
 };
@@ -26,13 +27,13 @@ impl Home {
     pub async fn open(
         database: &OptionalDatabaseConfig,
         data_dir: &Path,
-        source: &SourceConfig,
+        sources: Sources<'_>,
         stop: &CancellationToken,
     ) -> Result<Option<Self>, Failure> {
         if let Some(url) = &database.url {
             let config = database.at(url.clone());
             let home = Self { owner: config.clone(), app: config, embedded: None };
-            home.migrate(source).await?.close().await;
+            home.migrate(sources).await?.close().await;
             return Ok(Some(home));
         }
         let embedded = tokio::select! {
@@ -43,7 +44,7 @@ impl Home {
         let app = database.at(embedded.app_url.parse()?);
         let password = embedded.app_password.clone();
         let home = Self { owner, app, embedded: Some(embedded) };
-        let pool = home.migrate(source).await?;
+        let pool = home.migrate(sources).await?;
         set_app_password(&pool, &password).await?;
         pool.close().await;
         tracing::info!(directory = %data_dir.display(), "the embedded database is ready");
@@ -58,9 +59,9 @@ impl Home {
     }
 
     /// Applies migrations and grants, and returns the owner's pool.
-    pub async fn migrate(&self, source: &SourceConfig) -> Result<PgPool, Failure> {
+    pub async fn migrate(&self, sources: Sources<'_>) -> Result<PgPool, Failure> {
         let pool = database::pool(&self.owner, "vitrina-migrate");
-        migrate::migrate(&pool, &source.schemas).await?;
+        migrate::apply(&pool, sources).await?;
         Ok(pool)
     }
 

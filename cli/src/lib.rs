@@ -12,7 +12,6 @@ mod commands;
 pub mod embedded_postgres;
 mod follow;
 mod home;
-mod nearest;
 mod output;
 mod pipeline_file;
 mod services;

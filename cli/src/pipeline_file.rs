@@ -57,6 +57,10 @@ impl PipelineFile {
     /// Reads a file's text. All problems come at once.
     pub fn parse(name: &str, text: &str) -> Result<Self, Vec<FileProblem>> {
         let documents = yaml::parse(text).map_err(|problem| vec![problem])?;
+        if documents.iter().all(Node::is_null) {
+            let message = "there is nothing in it: write `pipelines:` and a list of them".to_owned();
+            return Err(vec![FileProblem { place: Node::default().place(""), about: String::new(), message }]);
+        }
         let problems: Vec<_> = documents.iter().flat_map(check::problems).collect();
         if !problems.is_empty() {
             return Err(problems);
@@ -73,7 +77,11 @@ impl PipelineFile {
         // serde finds what the schema cannot express, for instance numbers that are too large.
         let document: YamlDocument = serde_path_to_error::deserialize(node.to_json()).map_err(|error| {
             let field = error.path().to_string();
-            FileProblem { place: node.place(&field), about: field, message: error.into_inner().to_string() }
+            FileProblem {
+                place: node.place(&field),
+                about: node.about(&field),
+                message: error.into_inner().to_string(),
+            }
         })?;
         let entry =
             |field: &str, at: usize| node.child(field).and_then(|list| list.item(at)).cloned().unwrap_or_default();
@@ -98,10 +106,28 @@ impl PipelineFile {
 impl<T> Entry<T> {
     /// A problem of one of its fields; with an empty field, of the whole entry.
     pub fn problem(&self, field: &str, message: impl Into<String>) -> FileProblem {
-        let comma = if field.is_empty() { "" } else { ", " };
-        let about = format!("{}{comma}{field}", self.title);
-        FileProblem { place: self.node.place(field), about, message: message.into() }
+        FileProblem { place: self.node.place(field), about: joined(&self.title, field), message: message.into() }
     }
+}
+
+impl Node {
+    /// What a path such as `pipelines[0].tasks[1].body` is about, in the words of [`Entry::problem`]: `pipeline films, tasks[1].body`.
+    fn about(&self, path: &str) -> String {
+        let (entry, field) = path.split_once('.').unwrap_or((path, ""));
+        joined(self.title(entry).as_deref().unwrap_or(entry), field)
+    }
+
+    fn title(&self, entry: &str) -> Option<String> {
+        let (list, at) = entry.strip_suffix(']')?.split_once('[')?;
+        let item = self.child(list)?.item(at.parse().ok()?)?;
+        let (kind, name) = if list == "targets" { ("target", "target") } else { ("pipeline", "name") };
+        item.child(name)?.to_json().as_str().map(|name| format!("{kind} {name}"))
+    }
+}
+
+fn joined(title: &str, field: &str) -> String {
+    let comma = if field.is_empty() { "" } else { ", " };
+    format!("{title}{comma}{field}")
 }
 
 impl fmt::Display for FileProblem {
@@ -119,7 +145,10 @@ pub fn report(name: &str, problems: &[FileProblem]) -> String {
 }
 
 /// Problems that the API found, as problems of an entry.
-pub fn found(errors: Vec<FieldError>, problem: impl Fn(&str, String) -> FileProblem) -> Vec<FileProblem> {
+pub fn found(
+    errors: impl IntoIterator<Item = FieldError>,
+    problem: impl Fn(&str, String) -> FileProblem,
+) -> Vec<FileProblem> {
     errors.into_iter().map(|error| problem(&error.field, error.message)).collect()
 }
 

@@ -1,5 +1,6 @@
 -- Applied after every migration, because tables and source schemas come and go. Repeating it changes nothing.
--- The list of source schemas arrives in the setting `vitrina.source_schemas`.
+-- The list of source schemas arrives in the setting `vitrina.source_schemas`; warnings leave in `vitrina.warnings`, a line each,
+-- because notices of the server are never logged.
 
 set local search_path = pg_catalog, pg_temp;
 
@@ -12,6 +13,7 @@ declare
     given record;
     membership record;
     bound record;
+    warnings text[] := '{}';
 begin
     for membership in
         select * from (values ('pg_read_all_stats', 'vitrina_app', true),
@@ -51,8 +53,9 @@ begin
                            else 'alter role vitrina_app set %I = %L' end, bound.name, bound.value);
         exception
             when insufficient_privilege then
-                raise warning 'this account may not bound % for vitrina_app: a superuser does it with: alter role vitrina_app set % = %',
-                    bound.name, bound.name, quote_literal(bound.value);
+                warnings := warnings || format(
+                    'this account may not bound %1$s for vitrina_app: a superuser does it with: alter role vitrina_app set %1$s = %2$L',
+                    bound.name, bound.value);
         end;
     end loop;
 
@@ -63,7 +66,8 @@ begin
         join pg_namespace n on n.nspname = g.schema_name
         where g.table_name = '' and g.schema_name <> all (listed)
     loop
-        raise warning 'the schema % is not in VITRINA_SOURCE_SCHEMAS any more: queries may not read it from now on', gone.name;
+        warnings := warnings || format(
+            'the schema %s is not in VITRINA_SOURCE_SCHEMAS any more: queries may not read it from now on', gone.name);
         begin
             execute format('revoke usage on schema %I from vitrina_query, vitrina_mart', gone.name);
             execute format('revoke select on all tables in schema %I from vitrina_query', gone.name);
@@ -77,8 +81,9 @@ begin
             end loop;
         exception
             when insufficient_privilege then
-                raise warning 'this account may not take the schema % from vitrina_query (%): its owner does it with: revoke usage on schema % from vitrina_query, vitrina_mart',
-                    gone.name, sqlerrm, quote_ident(gone.name);
+                warnings := warnings || format(
+                    'this account may not take the schema %1$s from vitrina_query (%2$s): its owner does it with: revoke usage on schema %1$I from vitrina_query, vitrina_mart',
+                    gone.name, sqlerrm);
         end;
     end loop;
 
@@ -119,6 +124,7 @@ begin
     select n.nspname, c.relname, c.oid, here
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any (listed) and c.relkind in ('r', 'p', 'v', 'm', 'f');
+    perform set_config('vitrina.warnings', array_to_string(warnings, E'\n'), true);
 end
 $$;
 

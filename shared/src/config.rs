@@ -24,11 +24,14 @@ mod metrics_token;
 mod secret;
 mod source;
 mod tokens;
+mod unknown;
 mod worker;
+
+use crate::process::printable;
 
 pub use api::ApiConfig;
 pub use database::{DatabaseConfig, DatabaseUrl, DatabaseUrlError, OptionalDatabaseConfig};
-pub use dotenv::{DotenvError, is_from_dotenv, load_dotenv};
+pub use dotenv::{DotenvError, is_from_dotenv};
 pub use elasticsearch::{Credentials, ElasticsearchConfig, ElasticsearchUrl, ElasticsearchUrlError};
 pub use env::{ConfigErrors, Env, FromEnv, SettingProblem};
 pub use log::{LogConfig, LogFormat};
@@ -38,11 +41,23 @@ pub use source::SourceConfig;
 pub use tokens::{Principal, Role, Tokens, bearer};
 pub use worker::{DRAIN, Retention, WorkerConfig};
 
+/// All settings of all programs.
+type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig);
+
+/// Takes the settings of `./.env` into this process, and warns of variables that only look like settings.
+///
+/// Call it first in `main`, before other threads may read the environment.
+#[expect(clippy::print_stderr, reason = "logging is not set up yet")]
+pub fn load_dotenv() -> Result<(), DotenvError> {
+    dotenv::load_dotenv()?;
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    unknown::sentences(names).iter().for_each(|sentence| eprintln!("warning: {}", printable(sentence)));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig);
 
     /// The lines of `.env.sample` that set a variable, uncommented, but for those that only show a form.
     fn sample() -> Vec<(String, String)> {
@@ -62,15 +77,8 @@ mod tests {
 
     #[test]
     fn the_sample_names_every_variable() {
-        let asked = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-        let log = asked.clone();
-        let env = Env::from_lookup(move |name| {
-            log.borrow_mut().push(name.to_owned());
-            None
-        });
-        env.read::<Everything>().expect("the defaults are right");
         let text = include_str!("../../.env.sample");
-        for name in asked.borrow().iter() {
+        for name in unknown::settings() {
             assert!(text.lines().any(|line| line.starts_with(&format!("#{name}="))), "{name}");
         }
     }

@@ -8,8 +8,8 @@ mod targets;
 
 use sqlx::PgPool;
 
-pub use sharing::sharing_problem;
-pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, allow_target, forget_target, try_target};
+pub use sharing::{conflict, sharing_problem};
+pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, Writer, allow_target, forget_target, try_target};
 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},

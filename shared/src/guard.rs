@@ -60,7 +60,7 @@ impl SourceSchemas {
         !system && self.0.iter().any(|name| name == schema)
     }
 
-    fn names(&self) -> &[String] {
+    pub fn names(&self) -> &[String] {
         &self.0
     }
 

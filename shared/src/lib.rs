@@ -16,7 +16,7 @@
 //!
 //! [`config`], [`telemetry`], [`metrics`], [`database`], [`migrate`] and [`process`] are what a process needs to start
 //! and know no more of these than the domain; [`local_request`] is what it answers without a token, and [`tls`] why a server
-//! cannot be trusted.
+//! cannot be trusted; [`nearest`] finds the name that was meant.
 
 pub mod config;
 pub mod database;
@@ -28,6 +28,7 @@ pub mod lifecycle;
 pub mod local_request;
 pub mod metrics;
 pub mod migrate;
+pub mod nearest;
 pub mod notify;
 pub mod process;
 pub mod progress;

@@ -20,6 +20,11 @@ const QUEUE: &str = include_str!("../../migrations/repeatable/queue.sql");
 /// Rights, applied anew after every migration.
 const GRANTS: &str = include_str!("../../migrations/repeatable/grants.sql");
 
+/// Tells the grants which schemas are sources.
+const SET_SOURCES: &str = "
+    select set_config('vitrina.source_schemas', string_agg(name, ','), true)
+    from (select unnest($1) union select schema_name from etl.etl_source_grants where table_name = '' and $2) s (name)";
+
 /// How often a migration is tried while transactions of the services are in its way, and how long it waits in between. It
 /// waits for a single lock for less than the server's `deadlock_timeout`, one second, so that the migration gives way and
 /// not a run.
@@ -103,8 +108,22 @@ fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
 }
 
-/// Applies our migrations, the queue's, our functions and the grants. Repeating it, or two processes at once, is harmless.
+/// The schemas that users' queries may read after a migration.
+#[derive(Debug, Clone, Copy)]
+pub enum Sources<'a> {
+    /// These. What an earlier migration gave beyond them is taken away, with a warning.
+    Exactly(&'a [String]),
+    /// These, and what an earlier migration gave: for commands that are not about rights.
+    AtLeast(&'a [String]),
+}
+
+/// Migrates a database whose sources are exactly these schemas.
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
+    apply(db, Sources::Exactly(source_schemas)).await
+}
+
+/// Applies our migrations, the queue's, our functions and the grants. Repeating it, or two processes at once, is harmless.
+pub async fn apply(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
     // Nothing is called by a name that could mean another's function, until it is clear that the queue's schema is ours.
@@ -114,7 +133,7 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
     }
     sqlx::query("select pg_advisory_lock(hashtextextended('vitrina migrate', 0))").execute(&mut lock).await?;
     let outcome = match owners::claim(&mut lock).await {
-        Ok(foreign) if foreign.is_empty() => migrate_beside_others(db, source_schemas).await,
+        Ok(foreign) if foreign.is_empty() => migrate_beside_others(db, sources).await,
         Ok(foreign) => Err(MigrateError::Foreign(foreign)),
         Err(error) => Err(error.into()),
     };
@@ -123,18 +142,18 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
 }
 
 /// Services may be at work. A migration that one of their transactions is in the way of begins again.
-async fn migrate_beside_others(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
+async fn migrate_beside_others(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
     for _ in 1..TRIES {
-        match migrate_locked(db, source_schemas).await {
+        match migrate_locked(db, sources).await {
             Err(error) if error.is_in_the_way() => tracing::info!("waiting for another session: {error}"),
             outcome => return outcome,
         }
         sleep(PAUSE).await;
     }
-    migrate_locked(db, source_schemas).await
+    migrate_locked(db, sources).await
 }
 
-async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
+async fn migrate_locked(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
     queue::set_up(db).await?;
     let mut tx = db.begin().await?;
@@ -144,14 +163,17 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
     if found > functions::revision() {
         return Err(MigrateError::Newer(format!("functions {found}")));
     }
-    sqlx::query("select set_config('vitrina.source_schemas', $1, true)")
-        .bind(source_schemas.join(","))
-        .execute(&mut *tx)
-        .await?;
+    let (schemas, keep) = match sources {
+        Sources::Exactly(schemas) => (schemas, false),
+        Sources::AtLeast(schemas) => (schemas, true),
+    };
+    sqlx::query(SET_SOURCES).bind(schemas).bind(keep).execute(&mut *tx).await?;
     sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;
     functions::apply(&mut tx, functions::FUNCTIONS, functions::revision()).await?;
     sqlx::raw_sql(GRANTS).execute(&mut *tx).await?;
+    let warnings: String = sqlx::query_scalar("select current_setting('vitrina.warnings')").fetch_one(&mut *tx).await?;
     tx.commit().await?;
+    warnings.lines().for_each(|warning| tracing::warn!("{warning}"));
     Ok(())
 }
 

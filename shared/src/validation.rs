@@ -14,7 +14,10 @@ use std::collections::BTreeSet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::{
-    domain::{PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, transform::Registry},
+    domain::{
+        PipelineDraft, Problem, ProblemKind, SourceColumn, Target, TargetName, bounds::MAX_STEPS, task_plan,
+        transform::Registry,
+    },
     guard::{Describing, GuardError, Refusal, SourceQuery, SourceSchemas},
     store::{
         tables::{self, MartTable},
@@ -111,13 +114,18 @@ pub async fn describe(
     draft: &PipelineDraft,
     schemas: &SourceSchemas,
 ) -> Result<Described, sqlx::Error> {
-    let Some((sql, _)) = written(draft) else { return Ok(None) };
+    let Some((sql, _)) = written(draft).filter(|_| !is_too_long(draft)) else { return Ok(None) };
     let walk = (draft.incremental_key.as_deref(), draft.incremental_id_key.as_deref());
     match query::read(describing, sql, walk, schemas).await {
         Ok(reader) => Ok(Some(Ok(reader))),
         Err(GuardError::Refused(refusal)) => Ok(Some(Err(refusal))),
         Err(GuardError::Database(error)) => Err(error),
     }
+}
+
+/// A plan that is too long is not checked step by step.
+fn is_too_long(draft: &PipelineDraft) -> bool {
+    draft.tasks.len() > MAX_STEPS
 }
 
 /// The draft's query and its field, unless it is empty.
@@ -131,6 +139,10 @@ pub async fn judge(
     described: Described,
     transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
+    if is_too_long(draft) {
+        let problems = task_plan::problems(&draft.tasks, transforms);
+        return Ok(Review { problems, reader: None, target: None, timed_out: false });
+    }
     let mut problems = draft.problems(transforms);
     let (unlisted, target) = find_target(connection, draft).await?;
     problems.extend(unlisted);
@@ -179,7 +191,10 @@ async fn find_target(
     let mut entries = targets::find_all(connection, &names).await?;
     named.retain(|(target, _)| !entries.iter().any(|entry| entry.target == *target));
     let unlisted = named.into_iter().map(|(target, field)| {
-        let message = format!("target `{target}` is not in the whitelist: an admin adds it with POST /api/v1/targets");
+        let message = format!(
+            "target `{target}` is not in the whitelist: an admin adds it with `target: {{key: […]}}` in the file of \
+             `vitrina apply`, or with POST /api/v1/targets"
+        );
         Problem::new(field, message).of_kind(ProblemKind::TargetNotAllowed)
     });
     let unlisted = unlisted.collect();

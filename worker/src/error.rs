@@ -262,6 +262,7 @@ impl From<LifecycleError> for BatchError {
                 Self::Failed { class: ErrorClass::Transient, message: error.to_string() }
             }
             LifecycleError::Disabled(_)
+            | LifecycleError::RemovesNothing(_)
             | LifecycleError::WalksOtherwise { .. }
             | LifecycleError::ChangedSince { .. }
             | LifecycleError::TargetBusy { .. }

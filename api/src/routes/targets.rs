@@ -4,6 +4,7 @@ use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing:
 use serde_json::Value;
 use vitrina_shared::{
     definitions::{self, AllowError, ForgetError, WantedTarget},
+    domain::PipelineDraft,
     store::targets,
 };
 
@@ -48,17 +49,26 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     if input.create.is_some() && !app.config.create_targets {
         return Err(ApiError::invalid("create", NOT_HERE));
     }
+    if input.pipeline.is_some() && !dry_run {
+        return Err(ApiError::invalid(
+            "pipeline",
+            "only a dry run (?dry_run=true) takes a pipeline: create it afterwards",
+        ));
+    }
     let options = Value::Object(input.options);
     let create_from = input.create.as_ref().map(|table| table.source_query.as_str());
     let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
-    let allowed = if dry_run {
-        definitions::try_target(&app.db(), &describing, &wanted, &app.schemas).await?
-    } else {
-        res.status_code(StatusCode::CREATED);
-        definitions::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?
-    };
-    Ok(Json(AllowedTargetView::new(&wanted, allowed)))
+    if dry_run {
+        let draft: Option<PipelineDraft> = input.pipeline.map(PipelineDraft::from);
+        let writer = draft.as_ref().map(|draft| (draft, &app.transforms));
+        let (allowed, problems) =
+            definitions::try_target(&app.db(), &describing, &wanted, writer, &app.schemas).await?;
+        return Ok(Json(AllowedTargetView::new(&wanted, allowed, problems)));
+    }
+    res.status_code(StatusCode::CREATED);
+    let allowed = definitions::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?;
+    Ok(Json(AllowedTargetView::new(&wanted, allowed, Vec::new())))
 }
 
 /// Take a target off the whitelist. Its table or index stays. Needs the role admin.

@@ -232,6 +232,10 @@ pub struct TargetInput {
     #[serde(default)]
     #[salvo(schema(required = false))]
     pub create: Option<CreateInput>,
+    /// In a dry run: a pipeline that would write the target. The answer has its problems.
+    #[serde(default)]
+    #[salvo(schema(required = false))]
+    pub pipeline: Option<PipelineInput>,
 }
 
 /// How a table is created.

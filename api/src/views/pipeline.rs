@@ -8,11 +8,13 @@ use uuid::Uuid;
 use vitrina_shared::{
     definitions::{Allowed, WantedTarget},
     domain::{
-        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind,
-        transform::TransformKind,
+        FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Problem, Status, Target, Task,
+        TaskKind, transform::TransformKind,
     },
     store::{state::State, workers::Worker},
 };
+
+use crate::problem::FieldError;
 
 use super::{CheckpointView, MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
@@ -221,16 +223,19 @@ pub struct AllowedTargetView {
     pub created_at: Option<DateTime<Utc>>,
     /// The statement that creates its table; null if none is created.
     pub ddl: Option<String>,
+    /// What would be wrong with the pipeline of a dry run; empty otherwise.
+    pub problems: Vec<FieldError>,
 }
 
 impl AllowedTargetView {
-    pub fn new(wanted: &WantedTarget<'_>, allowed: Allowed) -> Self {
+    pub fn new(wanted: &WantedTarget<'_>, allowed: Allowed, problems: Vec<Problem>) -> Self {
         Self {
             target: wanted.target.to_owned(),
             key: wanted.key.to_vec(),
             options: wanted.options.clone(),
             created_at: allowed.entry.map(|entry| entry.created_at),
             ddl: allowed.ddl,
+            problems: problems.into_iter().map(FieldError::from).collect(),
         }
     }
 }
@@ -252,6 +257,16 @@ impl From<&TransformKind> for TransformView {
     fn from(kind: &TransformKind) -> Self {
         Self { name: kind.name.to_owned(), description: kind.description.to_owned(), options_schema: (kind.schema)() }
     }
+}
+
+/// What tells a deployment from another.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "Installation"))]
+pub struct InstallationView {
+    /// Made with the database's first migration.
+    pub id: Uuid,
+    /// The schemas that this API lets queries read.
+    pub source_schemas: Vec<String>,
 }
 
 /// A live worker.

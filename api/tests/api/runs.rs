@@ -281,7 +281,9 @@ async fn a_full_run_is_asked_for_by_a_parameter_and_stands_in_the_run() {
 
     let again = expect(api.post("/pipelines/genres/run?full=true"), StatusCode::ACCEPTED).await;
     assert_eq!((&again["run_id"], &again["already_active"]), (&full["run_id"], &json!(true)));
-    expect_problem(api.post("/pipelines/genres/run?allow_removal=true"), 409, "illegal-state").await;
+    expect_problem(api.post("/pipelines/genres/run?full=true&allow_removal=true"), 409, "illegal-state").await;
+    let problem = expect_problem(api.post("/pipelines/genres/run?allow_removal=true"), 409, "illegal-state").await;
+    assert!(problem["detail"].as_str().unwrap().contains("only a full run removes rows"), "{problem}");
     let problem = expect_problem(api.post("/pipelines/genres/run?full=perhaps&fast=true"), 422, "invalid").await;
     assert_eq!(messages(&problem, "full"), ["takes true or false"]);
     assert_eq!(messages(&problem, "fast"), ["there is no such parameter here"]);

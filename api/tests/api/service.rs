@@ -319,3 +319,12 @@ async fn the_docs_page_needs_nothing_from_elsewhere() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_installation_tells_its_id_and_its_source_schemas() {
+    let api = Api::start_with(&[("VITRINA_SOURCE_SCHEMAS", "content,shop")]).await;
+    let told = expect(api.get("/installation"), StatusCode::OK).await;
+    let id: String =
+        sqlx::query_scalar("select id::text from etl.etl_installation").fetch_one(api.db.admin()).await.unwrap();
+    assert_eq!(told, serde_json::json!({"id": id, "source_schemas": ["content", "shop"]}));
+}

@@ -83,8 +83,11 @@ async fn what_cannot_be_created_is_refused_and_leaves_nothing_behind() {
     }
     let unordered =
         wanted("analytics.new", &["about"], "select json_build_object('a', name) as about from content.genre");
-    let problem = expect_problem(api.post("/targets").json(&unordered), 422, "invalid").await;
-    assert!(messages(&problem, "create")[0].contains("no default operator class"), "{problem}");
+    // A dry run finds what only the server knows.
+    for path in ["/targets", "/targets?dry_run=true"] {
+        let problem = expect_problem(api.post(path).json(&unordered), 422, "invalid").await;
+        assert!(messages(&problem, "create")[0].contains("no default operator class"), "{problem}");
+    }
     assert!(!exists(&api, "new").await);
 }
 
@@ -317,4 +320,36 @@ async fn a_target_that_could_not_be_written_is_refused_with_the_reason() {
         let problem = expect_problem(request, 422, "invalid").await;
         assert!(messages(&problem, field).iter().any(|message| message.contains(reason)), "{target}: {problem}");
     }
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_what_would_be_wrong_with_a_pipeline_that_writes_the_target() {
+    let api = Api::start_with(ALLOWED).await;
+    sqlx::raw_sql("create table analytics.narrow (id uuid primary key, title integer, must text not null)")
+        .execute(api.db.admin())
+        .await
+        .unwrap();
+    let draft =
+        |target: &str, query: &str| json!({"name": "p", "mode": "full", "target_table": target, "source_query": query});
+    let query = "select id, title from content.film_work";
+    let mut narrow = json!({"target": "analytics.narrow", "key": ["id"]});
+    narrow["pipeline"] = draft("analytics.narrow", query);
+    let tried = expect(api.post("/targets?dry_run=true").json(&narrow), StatusCode::OK).await;
+    let told = messages(&json!({"errors": tried["problems"]}), "source_query").join("; ");
+    assert!(told.contains("the query lacks `must`") && told.contains("column `title` is text in the query"), "{tried}");
+
+    // A table that is not there yet is compared as it would be created.
+    let mut new = wanted("analytics.new", &["id"], query);
+    new["pipeline"] = draft("analytics.new", query);
+    let tried = expect(api.post("/targets?dry_run=true").json(&new), StatusCode::OK).await;
+    assert_eq!(tried["problems"], json!([]));
+    new["pipeline"] = draft("analytics.new", "select id, title, rating from content.film_work");
+    let tried = expect(api.post("/targets?dry_run=true").json(&new), StatusCode::OK).await;
+    assert!(tried["problems"].to_string().contains("has no column `rating`"), "{tried}");
+
+    let problem = expect_problem(api.post("/targets").json(&new), 422, "invalid").await;
+    assert!(messages(&problem, "pipeline")[0].contains("only a dry run"), "{problem}");
+    assert!(!exists(&api, "new").await);
+    let listed = expect(api.get("/targets"), StatusCode::OK).await;
+    assert!(!listed.to_string().contains("narrow"), "{listed}");
 }

@@ -3,12 +3,20 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 /// A list, or a page of a longer one.
 #[derive(Debug, Clone, Deserialize)]
 pub struct List<T> {
     pub items: Vec<T>,
     pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Installation {
+    pub id: Uuid,
+    /// The schemas that the API lets queries read.
+    pub source_schemas: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

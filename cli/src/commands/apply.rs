@@ -5,6 +5,7 @@
 mod changes;
 mod plan;
 mod show;
+mod targets;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,9 @@ pub struct Options {
     /// The file, `-` for standard input
     #[arg(short, long, value_name = "FILE", required_unless_present = "schema")]
     file: Option<PathBuf>,
+    /// Takes what was meant for `-f`, to say so.
+    #[arg(value_name = "FILE", hide = true, value_parser = meant_for_file)]
+    _loose: Option<PathBuf>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -35,6 +39,10 @@ pub struct Options {
     format: Format,
     #[command(flatten)]
     server: Connection,
+}
+
+fn meant_for_file(typed: &str) -> Result<PathBuf, String> {
+    Err(format!("a file is given with -f: vitrina apply -f {typed}"))
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
@@ -48,7 +56,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if !plan.problems.is_empty() {
         return Err(report(&file.name, &plan.problems).into());
     }
-    if !options.format.json {
+    if !options.format.json && !(plan.targets.is_empty() && plan.pipelines.is_empty()) {
         output::line(show::plan(&plan));
     }
     if !options.dry_run {
@@ -86,5 +94,6 @@ async fn write_pipeline(client: &Client, pipeline: &PipelinePlan) -> Result<(), 
 }
 
 fn failed(name: &str, error: &ClientError) -> Failure {
-    format!("`{name}`: {error}\nwhat is listed above it was written; apply the file again when this is mended").into()
+    format!("`{name}`: {error}\nwhat the plan lists before it was written; apply the file again when this is mended")
+        .into()
 }

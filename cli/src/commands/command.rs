@@ -1,9 +1,13 @@
-//! `vitrina pause`, `cancel` and `reset`.
+//! `vitrina pause`, `cancel`, `reset` and `delete`.
 
+use serde_json::json;
 use vitrina_shared::process::Failure;
 
 use super::one_pipeline::OnePipeline;
-use crate::output;
+use crate::{
+    client::Pipeline,
+    output::{self, printable},
+};
 
 pub(crate) async fn run(options: OnePipeline, command: &str) -> Result<(), Failure> {
     let answer = options.client()?.command(&options.name, command).await?;
@@ -11,6 +15,19 @@ pub(crate) async fn run(options: OnePipeline, command: &str) -> Result<(), Failu
         output::json(&answer);
     } else {
         output::line(done(command, &options.name, answer["status"].as_str().unwrap_or_default()));
+    }
+    Ok(())
+}
+
+pub(crate) async fn delete(options: OnePipeline) -> Result<(), Failure> {
+    let client = options.client()?;
+    let stored: Pipeline = serde_json::from_value(client.pipeline(&options.name).await?)?;
+    client.delete_pipeline(&options.name).await?;
+    if options.format.json {
+        output::json(&json!({ "deleted": stored.name }));
+    } else {
+        let (name, target) = (printable(&stored.name), printable(&stored.target_table));
+        output::line(format!("`{name}` is deleted with its runs and checkpoint; what is in {target} stays"));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{ElasticsearchConfig, Env, SourceConfig},
     database,
+    migrate::Sources,
     process::{self, Failure},
     telemetry,
 };
@@ -70,7 +71,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);
     let activity = screen.begin("database", "starting PostgreSQL");
-    let Some(home) = Home::open(&settings.1, &options.data_dir, &settings.4, &stop).await? else {
+    let Some(home) = Home::open(&settings.1, &options.data_dir, Sources::AtLeast(&settings.4.schemas), &stop).await?
+    else {
         return Err(stopped());
     };
     activity.done(&home.describe(&options.data_dir));
@@ -127,7 +129,7 @@ impl Demo<'_> {
         cinema::generate(&owner, size, |progress| activity.progress(progress.table, progress.done, progress.total))
             .await?;
         owner.close().await;
-        self.home.migrate(source).await?.close().await;
+        self.home.migrate(Sources::AtLeast(&source.schemas)).await?.close().await;
         activity.done(&format!("{} films, {} ratings", thousands(size.films.into()), thousands(size.ratings.into())));
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use vitrina_shared::{
-    config::{ElasticsearchConfig, Env, OptionalDatabaseConfig, SourceConfig},
+    config::{ElasticsearchConfig, Env, OptionalDatabaseConfig},
     process::Failure,
 };
 
@@ -27,10 +27,8 @@ pub struct Options {
     server: Connection,
 }
 
-type Settings = (OptionalDatabaseConfig, SourceConfig, ElasticsearchConfig);
-
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let (database, source, elasticsearch): Settings = Env::from_process().read()?;
+    let (database, elasticsearch): (OptionalDatabaseConfig, ElasticsearchConfig) = Env::from_process().read()?;
     let mut findings = Findings::default();
     let url = match database.url {
         Some(url) => Some(url),
@@ -39,8 +37,13 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             None => None,
         },
     };
+    // What the services read counts, not the environment of this terminal.
+    let api = match options.server.client() {
+        Ok(client) => client.installation().await.ok(),
+        Err(_) => None,
+    };
     match &url {
-        Some(url) => database::examine(url, &source, &mut findings).await,
+        Some(url) => database::examine(url, api.as_ref(), &mut findings).await,
         None => findings.add(Check::skipped(
             "database",
             format!("DATABASE_URL is not set, and no PostgreSQL of ours runs in {}", options.data_dir.display()),

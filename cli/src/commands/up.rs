@@ -8,6 +8,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::Env,
+    migrate::Sources,
     process::{self, Failure},
     telemetry,
 };
@@ -36,7 +37,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let _telemetry = telemetry::init(&log, "vitrina")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
-    let Some(home) = Home::open(&database, &options.data_dir, &source, &stop).await? else { return Ok(()) };
+    let Some(home) = Home::open(&database, &options.data_dir, Sources::Exactly(&source.schemas), &stop).await? else {
+        return Ok(());
+    };
     let outcome = async {
         let services = Services::start(api, &worker, &source, &home.app, options.workers, stop).await?;
         tracing::info!("open http://{}/docs", services.addr);

@@ -1,6 +1,6 @@
 //! `vitrina validate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use vitrina_shared::process::Failure;
 
 use super::apply::Plan;
 use crate::{
-    client::{Client, Connection, FieldError},
+    client::{Client, ClientError, Connection, FieldError},
     output::{self, Format, GOOD, paint},
     pipeline_file::{PipelineFile, report},
 };
@@ -58,11 +58,16 @@ async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result
 }
 
 async fn of_pipeline(client: &Client, name: &str, format: Format) -> Result<(), Failure> {
-    let mut stored = client.pipeline(name).await?;
+    let mut stored = client.pipeline(name).await.map_err(|error| match error {
+        ClientError::NoPipeline { .. } if Path::new(name).is_file() => {
+            Failure::from(format!("{error}; a file is given with -f: vitrina validate -f {name}"))
+        }
+        error => error.into(),
+    })?;
     if let Value::Object(fields) = &mut stored {
         fields.retain(|field, _| !ADDED.contains(&field.as_str()));
     }
-    let problems = client.validate(&stored).await?;
+    let problems = client.validate(&stored, None).await?;
     if format.json {
         output::json(&json!({ "problems": problems }));
     } else if problems.is_empty() {

@@ -5,34 +5,35 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
+use vitrina_shared::nearest;
 
 use super::{
     FileProblem, entries,
     yaml::{Content, LineColumn, Node},
 };
-use crate::nearest;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(entries::schema);
 
 /// All problems of a document. An empty document is valid.
 pub(super) fn problems(document: &Node) -> Vec<FileProblem> {
-    let mut check = Check { problems: Vec::new() };
+    let mut check = Check { document, problems: Vec::new() };
     if !document.is_null() {
-        check.value(document, &SCHEMA, &mut Vec::new());
+        check.value(document, &SCHEMA, "");
     }
     check.problems
 }
 
-struct Check {
+struct Check<'a> {
+    document: &'a Node,
     problems: Vec<FileProblem>,
 }
 
-impl Check {
-    fn report(&mut self, place: LineColumn, path: &[String], message: String) {
-        self.problems.push(FileProblem { place, about: path.join("."), message });
+impl Check<'_> {
+    fn report(&mut self, place: LineColumn, path: &str, message: String) {
+        self.problems.push(FileProblem { place, about: self.document.about(path), message });
     }
 
-    fn value(&mut self, node: &Node, schema: &Value, path: &mut Vec<String>) {
+    fn value(&mut self, node: &Node, schema: &Value, path: &str) {
         if node.is_null() && takes_null(schema) {
             return;
         }
@@ -41,9 +42,7 @@ impl Check {
             (Content::Map(entries), "object") => self.map(node, entries, schema, path),
             (Content::List(items), "array") => {
                 for (at, item) in items.iter().enumerate() {
-                    path.push(name_of(item).unwrap_or_else(|| format!("{}", at + 1)));
-                    self.value(item, &schema["items"], path);
-                    path.pop();
+                    self.value(item, &schema["items"], &format!("{path}[{at}]"));
                 }
             }
             (Content::Scalar(value), _) => self.scalar(node.place, value, schema, path),
@@ -54,16 +53,15 @@ impl Check {
         }
     }
 
-    fn map(&mut self, node: &Node, entries: &[(String, LineColumn, Node)], schema: &Value, path: &mut Vec<String>) {
+    fn map(&mut self, node: &Node, entries: &[(String, LineColumn, Node)], schema: &Value, path: &str) {
         let Some(fields) = schema["properties"].as_object() else { return };
         for (key, place, value) in entries {
             let Some(field) = fields.get(key) else {
                 self.report(*place, path, unknown(key, fields, path.is_empty()));
                 continue;
             };
-            path.push(key.clone());
-            self.value(value, field, path);
-            path.pop();
+            let dot = if path.is_empty() { "" } else { "." };
+            self.value(value, field, &format!("{path}{dot}{key}"));
         }
         for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if !entries.iter().any(|(key, _, _)| key == required) {
@@ -72,7 +70,7 @@ impl Check {
         }
     }
 
-    fn scalar(&mut self, place: LineColumn, value: &Value, schema: &Value, path: &[String]) {
+    fn scalar(&mut self, place: LineColumn, value: &Value, schema: &Value, path: &str) {
         let kind = kind(schema);
         let fits = match kind {
             "string" => value.is_string(),
@@ -110,12 +108,6 @@ fn unknown(key: &str, fields: &Map<String, Value>, is_root: bool) -> String {
     }
     let hint = if is_root { ": a pipeline is an item of the list `pipelines:`" } else { "" };
     format!("there is no `{key}` here{hint}; it takes {}", fields.keys().cloned().collect::<Vec<_>>().join(", "))
-}
-
-/// An item of a list is called by its name, where it has one.
-fn name_of(item: &Node) -> Option<String> {
-    let name = item.child("name").or_else(|| item.child("target"))?;
-    if let Content::Scalar(Value::String(name)) = &name.content { Some(name.clone()) } else { None }
 }
 
 /// The type that is not null.

@@ -97,6 +97,16 @@ impl PipelineEntry {
         self.tasks.first().map(|task| task.body.as_str()).or(self.source_query.as_deref())
     }
 
+    /// Where the reader's query stands.
+    pub fn reader_field(&self) -> &'static str {
+        if self.tasks.is_empty() { "source_query" } else { "tasks[0].body" }
+    }
+
+    /// The target of the last step, or else of the pipeline.
+    pub fn final_target(&self) -> &str {
+        self.tasks.last().and_then(|task| task.target_table.as_deref()).unwrap_or(&self.target_table)
+    }
+
     /// What `POST /pipelines` takes.
     pub fn body(&self) -> Value {
         let mut body = serde_json::to_value(self).unwrap_or_default();

@@ -37,7 +37,10 @@ fn documents_add_up_and_may_be_empty() {
         PipelineFile::parse("f", &format!("---\n---\n{GOOD}---\ntargets:\n- target: es:x\n  key: [id]\npipelines:\n"));
     let file = file.expect("three documents");
     assert_eq!((file.pipelines.len(), file.targets.len()), (1, 1));
-    assert!(PipelineFile::parse("f", "").expect("an empty file").pipelines.is_empty());
+    assert!(PipelineFile::parse("f", "pipelines: []").expect("no pipelines").pipelines.is_empty());
+    for nothing in ["", "---\n", "# later\n"] {
+        assert_eq!(problems(nothing), ["1:1: there is nothing in it: write `pipelines:` and a list of them"]);
+    }
 }
 
 #[test]
@@ -52,21 +55,32 @@ fn every_problem_is_found_at_once_with_its_place() {
     mode: ful
     enabled: yes
     tasks: SQL
+  - mode: full
+    target_table: analytics.c
+    tasks: [{order_index: 1, task_type: SQL, body: x}, {order_index: 2, task_type: RUST, body: mask, option: 1}]
 ";
     assert_eq!(
         problems(text),
         [
-            "3:5: pipelines.a: there is no `mdoe` here; did you mean `mode`?",
-            "5:17: pipelines.a.batch_size: takes a whole number, not the text `many`",
-            "6:26: pipelines.a.options.null_keys: takes error or first, not `frist`; did you mean `first`?",
-            "6:33: pipelines.a.options: there is no `tempo` here; it takes full_strategy, key_order, lookback_seconds, max_rejects, max_removed, null_keys, on_row_error",
-            "2:5: pipelines.a: `mode` is missing",
-            "8:11: pipelines.b.mode: takes full or incremental, not `ful`; did you mean `full`?",
-            "9:14: pipelines.b.enabled: takes true or false, not the text `yes`",
-            "10:12: pipelines.b.tasks: takes a list, not the text `SQL`",
-            "7:5: pipelines.b: `target_table` is missing",
+            "3:5: pipeline a: there is no `mdoe` here; did you mean `mode`?",
+            "5:17: pipeline a, batch_size: takes a whole number, not the text `many`",
+            "6:26: pipeline a, options.null_keys: takes error or first, not `frist`; did you mean `first`?",
+            "6:33: pipeline a, options: there is no `tempo` here; it takes full_strategy, key_order, lookback_seconds, max_rejects, max_removed, null_keys, on_row_error",
+            "2:5: pipeline a: `mode` is missing",
+            "8:11: pipeline b, mode: takes full or incremental, not `ful`; did you mean `full`?",
+            "9:14: pipeline b, enabled: takes true or false, not the text `yes`",
+            "10:12: pipeline b, tasks: takes a list, not the text `SQL`",
+            "7:5: pipeline b: `target_table` is missing",
+            "13:102: pipelines[2], tasks[1]: there is no `option` here; did you mean `options`?",
+            "11:5: pipelines[2]: `name` is missing",
         ]
     );
+}
+
+#[test]
+fn what_only_the_parser_finds_is_called_like_everything_else() {
+    let found = problems(&GOOD.replace("    mode: full\n", "    mode: full\n    options: {max_removed: 2.5}\n"));
+    assert!(found[0].starts_with("4:15: pipeline genre_dim, options.max_removed: "), "{found:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const MOST_NODES: usize = 100_000;
 const MOST_MIB: usize = 16;
 
 /// A line and a column, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct LineColumn {
     line: usize,
     column: usize,

@@ -216,3 +216,127 @@ async fn a_pipeline_that_runs_is_not_changed_behind_its_back() {
     assert!(text(&output).contains(told), "{}", text(&output));
     assert!(here.apply(&big().replace("batch_size: 100", "batch_size: 3")).contains("batch_size: 100 → 3"));
 }
+
+#[tokio::test]
+async fn a_mart_that_is_not_allowed_yet_is_compared_before_anything_is_written() {
+    let here = Deployment::api(&[]).await;
+    let marts = "create table analytics.narrow (genre_id uuid primary key, name integer, must text not null)";
+    sqlx::raw_sql(marts).execute(here.db.admin()).await.unwrap();
+    let good = "pipelines:
+  - name: good
+    mode: full
+    target_table: analytics.good
+    target: {create: true, key: [genre_id]}
+    source_query: select id as genre_id, name, modified from content.genre
+";
+    let narrow = "  - name: narrow
+    mode: full
+    target_table: analytics.narrow
+    target: {key: [genre_id]}
+    source_query: select id as genre_id, name, modified from content.genre
+";
+    here.file("file.yaml", &format!("{good}{narrow}"));
+    for command in [&["validate", "-f", "file.yaml"][..], &["apply", "-f", "file.yaml"]] {
+        let output = here.vitrina(command).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        for told in [
+            "pipeline narrow, source_query: `analytics.narrow` has no column `modified`",
+            "pipeline narrow, source_query: the query lacks `must`",
+            "pipeline narrow, source_query: column `name` is text in the query and integer in `analytics.narrow`",
+            "file.yaml has 3 problems, nothing was changed",
+        ] {
+            assert!(text(&output).contains(told), "{told}\n{}", text(&output));
+        }
+    }
+    let there: (i64, i64, bool) = sqlx::query_as(
+        "select (select count(*) from etl.etl_pipelines),
+                (select count(*) from etl.etl_targets where target in ('analytics.good', 'analytics.narrow')),
+                to_regclass('analytics.good') is null",
+    )
+    .fetch_one(here.db.admin())
+    .await
+    .unwrap();
+    assert_eq!(there, (0, 0, true));
+}
+
+fn films(name: &str, mode: &str, target: &str, query: &str) -> String {
+    let walk = if mode == "full" { "" } else { "\n    incremental_key: modified\n    incremental_id_key: id" };
+    format!(
+        "  - name: {name}\n    mode: {mode}{walk}\n    target_table: analytics.ff\n{target}    source_query: select {query} from content.big\n"
+    )
+}
+
+#[tokio::test]
+async fn two_pipelines_of_a_file_share_a_new_target() {
+    let here = Deployment::api(&[]).await;
+    let create = "    target: {create: true, key: [id]}\n";
+    let (one, two) = ("id, modified", "id, modified, 1 as extra");
+    for second in ["", create, "    target: {key: [id]}\n"] {
+        let pair = |query: &str| {
+            format!(
+                "pipelines:\n{}{}",
+                films("a", "incremental", create, one),
+                films("b", "incremental", second, query)
+            )
+        };
+        // The second is compared with the table that the first has created.
+        here.file("wrong.yaml", &pair(two));
+        let output = here.vitrina(&["apply", "-f", "wrong.yaml"]).output().unwrap();
+        let told = "pipeline b, source_query: `analytics.ff` has no column `extra`; it has id, modified";
+        assert!(text(&output).contains(told) && text(&output).contains("has 1 problem,"), "{}", text(&output));
+
+        let applied = here.apply(&pair(one));
+        assert_eq!(applied.matches("create table analytics.ff").count(), 1, "{applied}");
+        assert!(applied.contains("1 target, 2 created"), "{applied}");
+        for name in ["a", "b"] {
+            assert!(here.prints(&["delete", name]).contains("is deleted with its runs and checkpoint"));
+        }
+        assert!(here.prints(&["targets", "--remove", "analytics.ff"]).contains("any more"));
+        sqlx::raw_sql("drop table analytics.ff").execute(here.db.admin()).await.unwrap();
+    }
+    let both_full = format!(
+        "pipelines:\n{}{}",
+        films("a", "full", create, one),
+        films("b", "full", "", "id, null::timestamptz as modified")
+    );
+    here.file("file.yaml", &both_full);
+    let output = here.vitrina(&["apply", "--dry-run", "-f", "file.yaml"]).output().unwrap();
+    let told =
+        "pipeline b, target_table: pipeline `a` writes `analytics.ff` too, by another query, and this pipeline is full";
+    assert!(text(&output).contains(told) && text(&output).contains("has 1 problem,"), "{}", text(&output));
+}
+
+#[tokio::test]
+async fn one_mistake_is_told_once_though_the_table_is_created_from_it() {
+    let here = Deployment::api(&[]).await;
+    let create = "    target: {create: true, key: [id]}\n";
+    for (from, to) in [
+        ("content.big", "content.nothing"),
+        ("select id, modified from content.big", "''"),
+        ("target_table: analytics.ff", "target_table: ff"),
+        (
+            "source_query: select id, modified from content.big",
+            "type: RUST\n    tasks: [{order_index: 1, task_type: SQL, body: 'select id, modified from content.big'}, {order_index: 2, task_type: RUST, body: rename, options: {columns: {modified: changed}}}]",
+        ),
+    ] {
+        here.file(
+            "file.yaml",
+            &format!("pipelines:\n{}", films("a", "full", create, "id, modified")).replace(from, to),
+        );
+        let output = here.vitrina(&["validate", "-f", "file.yaml"]).output().unwrap();
+        assert!(text(&output).contains("file.yaml has 1 problem,"), "{}", text(&output));
+    }
+}
+
+#[tokio::test]
+async fn a_pipeline_is_deleted_and_its_mart_stays() {
+    let here = Deployment::api(&[]).await;
+    here.apply(&genres());
+    assert!(here.prints(&["status", "genres"]).contains("analytics.genre_dim"), "an alias of show");
+    let told = here.prints(&["delete", "genres"]);
+    assert_eq!(told, "`genres` is deleted with its runs and checkpoint; what is in analytics.genre_dim stays\n");
+    assert!(here.prints(&["targets"]).contains("analytics.genre_dim"));
+    here.apply(&genres());
+    assert_eq!(here.json(&["delete", "genres"])["deleted"], "genres");
+    assert_eq!(here.json(&["ls"])["items"].as_array().unwrap().len(), 0);
+}

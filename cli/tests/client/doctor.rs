@@ -44,7 +44,7 @@ async fn a_sound_deployment_is_found_so() {
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
-    let here = Deployment::api(&[]).await;
+    let here = Deployment::api(&[("VITRINA_SOURCE_SCHEMAS", "content,ugc,nothing")]).await;
     sqlx::raw_sql(
         "create table content.hidden (id int);
          revoke all on content.hidden from vitrina_query;
@@ -57,8 +57,7 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     .await
     .unwrap();
     let nowhere = format!("http://127.0.0.1:{}", free_port());
-    let (code, report) =
-        doctor(&here, &[("ELASTICSEARCH_URL", &nowhere), ("VITRINA_SOURCE_SCHEMAS", "content,nothing")]);
+    let (code, report) = doctor(&here, &[("ELASTICSEARCH_URL", &nowhere)]);
     assert_eq!((code, &report["ok"]), (Some(1), &false.into()));
     for (name, detail, fix) in [
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
@@ -137,4 +136,59 @@ async fn a_server_that_takes_no_writes_is_found_and_not_migrated() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("error: the database takes no writes: the server is a standby, or"), "{said}");
+}
+
+#[tokio::test]
+async fn the_schemas_of_the_database_and_of_the_api_count_and_not_those_of_the_terminal() {
+    let here = Deployment::api(&[("VITRINA_SOURCE_SCHEMAS", "content,shop")]).await;
+    sqlx::raw_sql("create schema shop; create table shop.orders (id int)").execute(here.db.admin()).await.unwrap();
+    let (_, report) = doctor(&here, &[("VITRINA_SOURCE_SCHEMAS", "content,ugc")]);
+    assert_eq!(finding(&report, "source content")["finding"], "good", "{report}");
+    let shop = finding(&report, "source shop");
+    assert_eq!(shop["finding"], "wrong", "{report}");
+    assert!(shop["detail"].as_str().unwrap().contains("the last migration did not give it to queries"), "{shop}");
+    assert!(shop["fix"].as_str().unwrap().contains("VITRINA_SOURCE_SCHEMAS=content,shop"), "{shop}");
+    let ugc = finding(&report, "source ugc");
+    assert_eq!(ugc["finding"], "note", "{report}");
+    assert!(ugc["detail"].as_str().unwrap().contains("the API does not read it"), "{ugc}");
+}
+
+#[tokio::test]
+async fn an_api_of_another_database_is_told_from_one_of_this() {
+    let (here, there) = (Deployment::api(&[]).await, Deployment::api(&[]).await);
+    sqlx::raw_sql("update etl.etl_installation set id = gen_random_uuid()").execute(there.db.admin()).await.unwrap();
+    let (code, report) = doctor(&here, &[("DATABASE_URL", &there.db.url())]);
+    assert_eq!(code, Some(1));
+    let found = finding(&report, "installation");
+    assert_eq!(
+        (&found["finding"], &found["detail"]),
+        (&"wrong".into(), &"the API works with another database than this".into())
+    );
+}
+
+#[tokio::test]
+async fn only_migrate_and_up_take_a_schema_away_and_they_say_so() {
+    let here = Deployment::api(&[]).await;
+    let run = |arguments: &[&str], schemas: &str| {
+        let mut command = here.vitrina(arguments);
+        command.env("DATABASE_URL", here.db.owner_url()).env("VITRINA_SOURCE_SCHEMAS", schemas);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    let reads = async |schema: &str| -> bool {
+        let question = "select has_schema_privilege('vitrina_query', $1, 'usage')";
+        sqlx::query_scalar(question).bind(schema).fetch_one(here.db.admin()).await.unwrap()
+    };
+    sqlx::raw_sql("create schema shop; create table shop.orders (id int)").execute(here.db.admin()).await.unwrap();
+    assert!(!run(&["migrate"], "content,ugc,shop").contains("WARN"));
+    sqlx::raw_sql("drop schema content, ugc cascade").execute(here.db.admin()).await.unwrap();
+    run(&["cinema", "--films", "10", "--ratings", "10"], "content,ugc");
+    assert!(reads("shop").await && reads("content").await);
+    let told = run(&["migrate"], "content,ugc");
+    assert!(
+        told.contains("WARN") && told.contains("the schema shop is not in VITRINA_SOURCE_SCHEMAS any more"),
+        "{told}"
+    );
+    assert!(!reads("shop").await && reads("content").await);
 }

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::support::{Deployment, free_port, genres, program, text, tokens};
+use crate::support::{Deployment, big, free_port, genres, program, text, tokens};
 
 /// A mistake: what is typed, how it ends, and what must be said about it.
 struct Mistake {
@@ -42,6 +42,7 @@ fn wrong_usage_ends_with_2_and_says_what_there_is() {
         mistake(&["reconcile", "x", "--depth", "deep"], 2, &["invalid value 'deep'", "counts, keys, rows"]),
         mistake(&["runs", "x", "--limit", "0"], 2, &["0 is not in 1..=200"]),
         mistake(&["apply"], 2, &["--file <FILE>"]),
+        mistake(&["apply", "films.yaml"], 2, &["a file is given with -f: vitrina apply -f films.yaml"]),
         mistake(&["validate"], 2, &["NAME"]),
         mistake(&["completions", "tcsh"], 2, &["invalid value 'tcsh'", "bash"]),
         mistake(&["demo", "--films", "many"], 2, &["invalid value 'many' for '--films <N>'"]),
@@ -57,6 +58,7 @@ async fn what_the_api_refuses_is_said_with_what_would_be_right() {
     let none = mistake(&["show", "x"], 1, &["there is no pipeline `x`: there is none at all yet; `vitrina apply"]);
     check(&mut here.vitrina(none.typed), &none);
     here.apply(&genres());
+    here.apply(&big());
     here.apply(&genres().replace("name: genres", "name: off").replace("mode: full", "mode: full\n    enabled: false"));
     for wrong in [
         mistake(&["show", "gernes"], 1, &["there is no pipeline `gernes`: did you mean `genres`?"]),
@@ -68,6 +70,9 @@ async fn what_the_api_refuses_is_said_with_what_would_be_right() {
         mistake(&["again", "nonsense"], 1, &["there is no run `nonsense`"]),
         mistake(&["pause", "genres"], 1, &["cannot pause a pipeline that is IDLE: it has no run in progress"]),
         mistake(&["run", "off"], 1, &["`off` is disabled"]),
+        mistake(&["delete", "gernes"], 1, &["did you mean `genres`?"]),
+        mistake(&["run", "big", "--allow-removal"], 1, &["only a full run removes rows: ask for one too (`--full`"]),
+        mistake(&["validate", "file.yaml"], 1, &["a file is given with -f: vitrina validate -f file.yaml"]),
     ] {
         check(&mut here.vitrina(wrong.typed), &wrong);
     }
@@ -82,14 +87,15 @@ async fn a_wrong_file_is_told_with_its_place() {
     let changed = |from: &str, to: &str| genres().replace(from, to);
     for (file, told) in [
         (changed("mode: full", "mode: [full"), "file.yaml:4:"),
+        (String::new(), "file.yaml:1:1: there is nothing in it: write `pipelines:` and a list of them"),
         (
             changed("source_query", "souce_query"),
-            "file.yaml:5:5: pipelines.genres: there is no `souce_query` here; did you mean `source_query`?",
+            "file.yaml:5:5: pipeline genres: there is no `souce_query` here; did you mean `source_query`?",
         ),
-        (changed("full", "daily"), "file.yaml:3:11: pipelines.genres.mode: takes full or incremental, not `daily`"),
+        (changed("full", "daily"), "file.yaml:3:11: pipeline genres, mode: takes full or incremental, not `daily`"),
         (
             changed("full", "full\n    batch_size: 0"),
-            "file.yaml:4:17: pipelines.genres.batch_size: takes a number from 1 to 1000000, not 0",
+            "file.yaml:4:17: pipeline genres, batch_size: takes a number from 1 to 1000000, not 0",
         ),
         (changed("full", "full\n    batch_size: 1e9999"), "takes a whole number"),
         (changed("genres", "1genres"), "file.yaml:2:5: pipeline 1genres, name: "),
@@ -195,6 +201,18 @@ fn a_wrong_environment_is_told_by_the_variables_name() {
         let output = program().arg(command).envs(variables.iter().copied()).current_dir(place.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(text(&output).contains(told), "«{told}» is not in: {}", text(&output));
+    }
+    // A misspelled setting is ignored, and told, from the environment and from the file.
+    std::fs::write(place.path().join(".env"), "VITRINA_CONCURENCY=3\n").unwrap();
+    let output =
+        program().args(["apply", "--schema"]).env("VITRINA_SOURCE_SCHEMA", "shop").current_dir(place.path()).output();
+    let output = output.unwrap();
+    assert!(output.status.success());
+    for (wrong, right) in
+        [("VITRINA_SOURCE_SCHEMA", "VITRINA_SOURCE_SCHEMAS"), ("VITRINA_CONCURENCY", "VITRINA_CONCURRENCY")]
+    {
+        let told = format!("warning: {wrong} is no setting of Vitrina and is ignored: did you mean {right}?");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{}", text(&output));
     }
     std::fs::write(place.path().join(".env"), "VITRINA_URL = a b\n").unwrap();
     let output = program().arg("ls").current_dir(place.path()).output().unwrap();

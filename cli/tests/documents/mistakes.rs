@@ -9,6 +9,8 @@ use crate::markdown::repository;
 /// Where wrong inputs are tried.
 const TESTS: &[&str] = &[
     "cli/tests/client/mistakes.rs",
+    "cli/tests/client/apply.rs",
+    "cli/tests/client/doctor.rs",
     "cli/tests/client/run.rs",
     "cli/tests/client/encrypted.rs",
     "cli/tests/processes.rs",

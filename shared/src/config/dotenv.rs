@@ -33,10 +33,9 @@ pub fn is_from_dotenv(name: &str) -> bool {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
 }
 
-/// Takes the settings of `./.env`, if there is one, into this process; those already set stay as they are.
-///
-/// Call it first in `main`, before other threads may read the environment. Returns whether there was a file.
-pub fn load_dotenv() -> Result<bool, DotenvError> {
+/// Takes the settings of `./.env`, if there is one, into this process; those already set stay as they are. Returns whether there
+/// was a file.
+pub(super) fn load_dotenv() -> Result<bool, DotenvError> {
     load(Path::new(".env"))
 }
 

@@ -10,36 +10,33 @@ use crate::{
     store::pipelines,
 };
 
-/// What is wrong with a draft because another enabled pipeline writes its target: one of the two is full, and they do not
-/// read the same. `itself` is the pipeline that the draft changes, or else the one with its name.
+/// The conflict of a draft with a stored pipeline. `itself` is the pipeline that the draft changes, or else the one with its name.
 pub async fn sharing_problem(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
     itself: Option<PipelineId>,
 ) -> sqlx::Result<Option<Problem>> {
-    if !draft.enabled {
-        return Ok(None);
-    }
+    let others = pipelines::sharing(connection, draft.final_target().0).await?;
+    let mut others = others.iter().filter(|other| itself.map_or(other.draft.name != draft.name, |id| other.id != id));
+    Ok(others.find_map(|other| conflict(draft, &other.draft)))
+}
+
+/// What is wrong with a draft because another pipeline, which writes its target too, removes its rows or has its own removed.
+pub fn conflict(draft: &PipelineDraft, other: &PipelineDraft) -> Option<Problem> {
     let (target, field) = draft.final_target();
-    let others = pipelines::sharing(connection, target).await?;
-    let other = others.iter().find(|other| {
-        let same = itself.map_or(other.draft.name == draft.name, |id| other.id == id);
-        let full = draft.mode == Mode::Full || other.draft.mode == Mode::Full;
-        !same && full && other.draft.enabled && !other.draft.reads_alike(draft)
-    });
-    Ok(other.map(|other| {
-        let name = &other.draft.name;
-        let (full, loser) = match draft.mode {
-            Mode::Full => ("this pipeline", format!("`{name}`")),
-            Mode::Incremental => ("it", "this pipeline".to_owned()),
-        };
-        Problem::new(
-            field,
-            format!(
-                "pipeline `{name}` writes `{target}` too, by another query, and {full} is full: its runs would remove the \
-                 rows of {loser}. Use a target of its own, disable one of them, or, to remove what is gone from an \
-                 incremental pipeline's source, run that with `--full`"
-            ),
-        )
-    }))
+    let full = draft.mode == Mode::Full || other.mode == Mode::Full;
+    if !draft.enabled || !other.enabled || !full || other.reads_alike(draft) {
+        return None;
+    }
+    let name = &other.name;
+    let (full, loser) = match draft.mode {
+        Mode::Full => ("this pipeline", format!("`{name}`")),
+        Mode::Incremental => ("it", "this pipeline".to_owned()),
+    };
+    let message = format!(
+        "pipeline `{name}` writes `{target}` too, by another query, and {full} is full: its runs would remove the \
+         rows of {loser}. Use a target of its own, disable one of them, or, to remove what is gone from an \
+         incremental pipeline's source, run that with `--full`"
+    );
+    Some(Problem::new(field, message))
 }

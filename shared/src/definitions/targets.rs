@@ -3,10 +3,12 @@
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
 
+use super::sharing_problem;
 use crate::{
     domain::{
-        Problem, Target, TargetName,
+        PipelineDraft, Problem, Target, TargetName,
         bounds::{self, MAX_KEY_COLUMNS},
+        transform::Registry,
     },
     guard::{Describing, SourceSchemas},
     lifecycle::{self, Cause, LifecycleError},
@@ -48,27 +50,32 @@ pub enum AllowError {
     Database(#[from] sqlx::Error),
 }
 
-/// Finds out whether the target could be allowed, and what creating it would execute. Changes nothing.
+/// A pipeline that would write a target, and the transforms that its plan may name.
+pub type Writer<'a> = (&'a PipelineDraft, &'a Registry);
+
+/// Finds out whether the target could be allowed, what creating it would execute, and what would be wrong with a pipeline that
+/// writes it then. All of it is done and undone in one transaction, so that it finds what the real thing would.
 pub async fn try_target(
     db: &PgPool,
     describing: &Describing,
     wanted: &WantedTarget<'_>,
+    writer: Option<Writer<'_>>,
     schemas: &SourceSchemas,
-) -> Result<Allowed, AllowError> {
-    let name = parse(wanted)?;
-    let mut connection = db.acquire().await?;
-    let is_lost = lost(&mut connection, wanted, &name).await?.is_some();
-    if !is_lost && targets::find(&mut connection, wanted.target).await?.is_some() {
-        return Err(AllowError::Taken(wanted.target.to_owned()));
-    }
-    let ddl = match new_mart(&mut connection, describing, wanted, &name, schemas).await? {
-        Some(mart) => Some(marts::ddl(&mut connection, &mart).await?),
-        None => {
-            refuse_wrong(validation::target_problems(&mut connection, &name, wanted.key, wanted.options).await?)?;
-            None
-        }
+) -> Result<(Allowed, Vec<Problem>), AllowError> {
+    // The description may take seconds, and needs no lock.
+    let described = match writer {
+        Some((draft, _)) => validation::describe(describing, draft, schemas).await?,
+        None => None,
     };
-    Ok(Allowed { entry: None, ddl })
+    let mut tx = db.begin().await?;
+    let (allowed, _) = allow(&mut tx, describing, wanted, schemas).await?;
+    let mut problems = Vec::new();
+    if let Some((draft, transforms)) = writer {
+        problems = validation::judge(&mut tx, draft, described, transforms).await?.problems;
+        problems.extend(sharing_problem(&mut tx, draft, None).await?);
+    }
+    tx.rollback().await?;
+    Ok((Allowed { entry: None, ..allowed }, problems))
 }
 
 /// Allows the target, and creates its table before if that is wanted: both or nothing. A target that is allowed already, and
@@ -80,30 +87,42 @@ pub async fn allow_target(
     schemas: &SourceSchemas,
     cause: Cause<'_>,
 ) -> Result<Allowed, AllowError> {
-    let name = parse(wanted)?;
     let mut tx = db.begin().await?;
-    let lost = lost(&mut tx, wanted, &name).await?;
-    let ddl = match new_mart(&mut tx, describing, wanted, &name, schemas).await? {
-        Some(mart) => Some(marts::create(&mut tx, &mart).await.map_err(refusal)?),
+    let (allowed, again) = allow(&mut tx, describing, wanted, schemas).await?;
+    if again {
+        begin_anew(&mut tx, wanted.target, cause).await?;
+    }
+    tx.commit().await?;
+    let (created, actor) = (allowed.ddl.is_some(), cause.actor);
+    tracing::info!(target_name = wanted.target, key = ?wanted.key, created, again, actor, "target allowed");
+    Ok(allowed)
+}
+
+/// Does it within a transaction, and says whether the target was allowed already and only lacked its table.
+async fn allow(
+    tx: &mut PgConnection,
+    describing: &Describing,
+    wanted: &WantedTarget<'_>,
+    schemas: &SourceSchemas,
+) -> Result<(Allowed, bool), AllowError> {
+    let name = parse(wanted)?;
+    let lost = lost(tx, wanted, &name).await?;
+    let ddl = match new_mart(tx, describing, wanted, &name, schemas).await? {
+        Some(mart) => Some(marts::create(tx, &mart).await.map_err(refusal)?),
         None => None,
     };
-    refuse_wrong(validation::target_problems(&mut tx, &name, wanted.key, wanted.options).await?)?;
-    if let Some(entry) = lost {
-        begin_anew(&mut tx, &entry.target, cause).await?;
-        tx.commit().await?;
-        tracing::info!(target_name = %entry.target, actor = cause.actor, "table of a target created again");
-        return Ok(Allowed { entry: Some(entry), ddl });
+    refuse_wrong(validation::target_problems(tx, &name, wanted.key, wanted.options).await?)?;
+    if lost.is_some() {
+        return Ok((Allowed { entry: lost, ddl }, true));
     }
-    let entry = targets::insert(&mut tx, wanted.target, wanted.key, wanted.options).await.map_err(|error| {
+    let entry = targets::insert(tx, wanted.target, wanted.key, wanted.options).await.map_err(|error| {
         if store::violates(&error, "etl_targets_pkey") {
             AllowError::Taken(wanted.target.to_owned())
         } else {
             error.into()
         }
     })?;
-    tx.commit().await?;
-    tracing::info!(target_name = %entry.target, key = ?entry.key, created = ddl.is_some(), "target allowed");
-    Ok(Allowed { entry: Some(entry), ddl })
+    Ok((Allowed { entry: Some(entry), ddl }, false))
 }
 
 /// The entry of a target that is allowed already, if its table is gone and wanted again.

@@ -32,6 +32,11 @@ pub enum LifecycleError {
     )]
     SharedTarget { target: String, other: String },
     #[error(
+        "pipeline `{0}` is incremental, and only a full run removes rows: ask for one too (`--full`, ?full=true), or leave \
+         allow_removal out"
+    )]
+    RemovesNothing(String),
+    #[error(
         "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
     )]
     AnotherRun { run: RunId, pipeline: String },

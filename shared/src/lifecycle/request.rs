@@ -142,6 +142,9 @@ async fn request(
     if !pipeline.draft.enabled {
         return Err(LifecycleError::Disabled(pipeline.draft.name.clone()));
     }
+    if wanted.allow_removal && wanted.mode(pipeline) == Mode::Incremental {
+        return Err(LifecycleError::RemovesNothing(pipeline.draft.name.clone()));
+    }
     refuse_another_run(seen, wanted)?;
     if wanted.full && pipeline.draft.mode == Mode::Incremental {
         refuse_shared_target(connection, pipeline).await?;

@@ -17,18 +17,6 @@ impl NewMart {
     }
 }
 
-pub async fn ddl(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
-    sqlx::query_scalar!(
-        r#"select etl_page.mart_ddl($1, $2, $3, $4) as "ddl!""#,
-        mart.table,
-        &mart.columns,
-        &mart.oids(),
-        &mart.key,
-    )
-    .fetch_one(connection)
-    .await
-}
-
 /// Creates it, with the rights of the role that writes marts, and returns the statement.
 pub async fn create(connection: &mut PgConnection, mart: &NewMart) -> sqlx::Result<String> {
     sqlx::query_scalar!(

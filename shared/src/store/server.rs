@@ -141,28 +141,36 @@ pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<
 pub struct SourceSchema {
     pub schema: String,
     pub exists: bool,
+    /// Whether the last migration gave it to users' queries.
+    pub granted: bool,
     pub tables: i64,
     pub unreadable: Vec<String>,
 }
 
-/// Looks at the source schemas with the eyes of users' queries.
+/// Looks at these schemas, and at those that the last migration gave, with the eyes of users' queries.
 pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<SourceSchema>> {
     sqlx::query_as!(
         SourceSchema,
         r#"
         select s.name as "schema!",
                n.oid is not null as "exists!",
+               s.granted as "granted!",
                count(c.oid) as "tables!",
                coalesce(array_agg(c.relname::text order by c.relname) filter (
                    where c.oid is not null
                      and not (has_schema_privilege(q.oid, n.oid, 'usage') and has_table_privilege(q.oid, c.oid, 'select'))
                ), '{}') as "unreadable!"
-        from unnest($1::text[]) with ordinality as s (name, place)
+        from (
+            select name, bool_or(granted) as granted
+            from (select unnest($1::text[]), false
+                  union select schema_name, true from etl.etl_source_grants where table_name = '') as l (name, granted)
+            group by name
+        ) s
         left join pg_namespace n on n.nspname = s.name
         left join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
         left join pg_roles q on q.rolname = 'vitrina_query'
-        group by s.name, s.place, n.oid
-        order by s.place
+        group by s.name, s.granted, n.oid
+        order by s.name
         "#,
         schemas,
     )

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use sqlx::AssertSqlSafe;
-use vitrina_shared::{migrate, testing::TestDatabase};
+use vitrina_shared::{
+    migrate::{self, Sources},
+    testing::TestDatabase,
+};
 
 use crate::schemas;
 
@@ -333,4 +336,14 @@ async fn a_schema_that_is_no_longer_listed_is_taken_away_and_what_others_gave_is
     migrate::migrate(db.admin(), &schemas()).await.unwrap();
     let all = ["select content.film_work", "select private.salaries", "select ugc.later", "select ugc.ratings"];
     assert_eq!(rights(&db, "vitrina_query").await, set(&all));
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_about_rights_adds_a_schema_and_takes_none_away() {
+    let db = with_sources().await;
+    migrate::apply(db.admin(), Sources::AtLeast(&["private".to_owned()])).await.unwrap();
+    let all = ["select content.film_work", "select private.salaries", "select ugc.ratings"];
+    assert_eq!(rights(&db, "vitrina_query").await, set(&all));
+    migrate::apply(db.admin(), Sources::Exactly(&["private".to_owned()])).await.unwrap();
+    assert_eq!(rights(&db, "vitrina_query").await, set(&["select private.salaries"]));
 }

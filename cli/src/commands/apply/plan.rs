@@ -1,13 +1,18 @@
 //! The plan of applying a file, and all problems that prevent it.
 
-use std::collections::BTreeMap;
+use serde_json::Value;
+use vitrina_api::wire::PipelineInput;
+use vitrina_shared::{
+    definitions,
+    domain::{PipelineDraft, ProblemKind},
+};
 
-use serde_json::{Value, json};
-use vitrina_shared::domain::ProblemKind;
-
-use super::changes::{self, Change};
+use super::{
+    changes::{self, Change},
+    targets::{self, WantedTarget},
+};
 use crate::{
-    client::{Client, ClientError, FieldError, List, Target},
+    client::{Client, ClientError, List, Target},
     pipeline_file::{Entry, FileProblem, PipelineEntry, PipelineFile, found},
 };
 
@@ -47,89 +52,60 @@ impl Plan {
     /// Compares the file with what the API has, and has the API check what is new.
     pub(crate) async fn compute(client: &Client, file: &PipelineFile) -> Result<Self, ClientError> {
         let mut plan = Self::default();
-        let names_targets = !file.targets.is_empty() || file.pipelines.iter().any(|one| one.wanted.target.is_some());
-        if names_targets {
+        let mut further = Vec::new();
+        let wanted = targets::of_file(file, &mut further);
+        if !wanted.is_empty() {
             let known: Option<List<Target>> = serde_json::from_value(client.targets().await?).ok();
-            let known = known.into_iter().flat_map(|list| list.items);
-            let mut known = known.map(|target| (target.target, target.key)).collect();
-            plan.add_targets(client, file, &mut known).await?;
+            let known: Vec<_> = known.into_iter().flat_map(|list| list.items).collect();
+            for one in &wanted {
+                let allowed = known.iter().find(|target| target.target == one.name);
+                further.extend(plan.add_target(client, one, allowed).await?);
+            }
         }
         for entry in &file.pipelines {
-            let allowed_here = entry.wanted.target.is_some()
-                || file.targets.iter().any(|target| target.wanted.target == entry.wanted.target_table);
-            plan.add_pipeline(client, entry, allowed_here).await?;
+            plan.add_pipeline(client, entry, &wanted).await?;
         }
+        further.extend(plan.conflicts(file));
+        // One mistake is told once, though it is wrong for the pipeline and for its target.
+        further.retain(|one| !plan.problems.iter().any(|told| told.about == one.about));
+        plan.problems.extend(further);
+        plan.problems.sort_by_key(|problem| problem.place);
         Ok(plan)
     }
 
-    async fn add_targets(
-        &mut self,
-        client: &Client,
-        file: &PipelineFile,
-        known: &mut BTreeMap<String, Vec<String>>,
-    ) -> Result<(), ClientError> {
-        for entry in &file.targets {
-            let body = serde_json::to_value(&entry.wanted).unwrap_or_default();
-            let problem = |field: &str, message: String| entry.problem(field, message);
-            self.add_target(client, &entry.wanted.target, &entry.wanted.key, body, known, problem).await?;
-        }
-        for entry in &file.pipelines {
-            let Some(target) = &entry.wanted.target else { continue };
-            let mut body = json!({ "target": entry.wanted.target_table, "key": target.key });
-            if target.create && entry.wanted.tasks.len() > 1 {
-                let message = "a table is made from the columns of a query: with transforms, create it yourself";
-                self.problems.push(entry.problem("target.create", message));
-                continue;
-            }
-            if target.create {
-                body["create"] = json!({ "source_query": entry.wanted.reader().unwrap_or_default() });
-            }
-            let problem = |field: &str, message: String| entry.problem(field_of_pipeline(field), message);
-            self.add_target(client, &entry.wanted.target_table, &target.key, body, known, problem).await?;
-        }
-        Ok(())
-    }
-
+    /// Plans to allow a target, unless it is `allowed` and has its table. Returns what is wrong with it.
     async fn add_target(
         &mut self,
         client: &Client,
-        name: &str,
-        key: &[String],
-        body: Value,
-        known: &mut BTreeMap<String, Vec<String>>,
-        problem: impl Fn(&str, String) -> FileProblem,
-    ) -> Result<(), ClientError> {
-        let is_allowed = known.contains_key(name);
-        let allowed = known.entry(name.to_owned()).or_insert_with(|| key.to_vec());
-        if allowed != key {
-            let message = format!("{name} is allowed with the key ({}), and a target's key stays", allowed.join(", "));
-            self.problems.push(problem("key", message));
-            return Ok(());
+        wanted: &WantedTarget<'_>,
+        allowed: Option<&Target>,
+    ) -> Result<Vec<FileProblem>, ClientError> {
+        match allowed {
+            Some(allowed) if allowed.key != wanted.key => return Ok(vec![wanted.another_key(&allowed.key)]),
+            Some(_) if !wanted.is_created() => return Ok(Vec::new()),
+            Some(_) | None => {}
         }
-        if is_allowed && body.get("create").is_none() {
-            return Ok(());
-        }
-        match client.allow_target(&body, true).await {
+        match client.allow_target(&wanted.body, true).await {
             Ok(answer) => {
                 let ddl = answer["ddl"].as_str().map(str::to_owned);
-                self.targets.push(TargetPlan { name: name.to_owned(), body, ddl });
+                self.targets.push(TargetPlan { name: wanted.name.to_owned(), body: wanted.body.clone(), ddl });
+                Ok(Vec::new())
             }
             // The target is allowed already, and its table is created again if it was dropped. If the table exists, or the API
             // creates none, there is nothing to do here; problems are reported with the pipeline.
-            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) if is_allowed => {}
+            Err(ClientError::Refused(_) | ClientError::Forbidden { .. }) if allowed.is_some() => Ok(Vec::new()),
             Err(ClientError::Refused(refusal)) if refusal.status == 422 => {
-                self.problems.extend(found(refusal.errors, |field, message| problem(field, message)));
+                Ok(found(refusal.errors, |field, message| wanted.problem(field, message)))
             }
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     async fn add_pipeline(
         &mut self,
         client: &Client,
         entry: &Entry<PipelineEntry>,
-        allowed_here: bool,
+        wanted: &[WantedTarget<'_>],
     ) -> Result<(), ClientError> {
         let (name, mut body) = (entry.wanted.name.clone(), entry.wanted.body());
         let stored = client.find_pipeline(&name).await?;
@@ -148,26 +124,30 @@ impl Plan {
             body["enabled"] = stored["enabled"].clone();
         }
         // An unchanged pipeline may no longer work: its mart or a table of its query may be gone.
-        let errors = client.validate(&body).await?;
-        // A target that this file allows does not exist yet, and its problems are reported with it.
-        let created =
-            self.targets.iter().any(|target| target.name == entry.wanted.target_table && target.ddl.is_some());
-        let awaited = |error: &FieldError| {
-            allowed_here && error.is(ProblemKind::TargetNotAllowed) || created && error.is(ProblemKind::NoTable)
-        };
-        let errors = errors.into_iter().filter(|error| !awaited(error)).collect();
+        let target = entry.wanted.final_target();
+        let planned = self.targets.iter().find(|planned| planned.name == target);
+        let errors = client.validate(&body, planned.map(|planned| &planned.body)).await?;
+        // What keeps a target that this file wants from being allowed is reported with the target.
+        let names = [target, entry.wanted.target_table.as_str()];
+        let awaited = entry.wanted.target.is_some() || wanted.iter().any(|one| names.contains(&one.name));
+        let errors = errors.into_iter().filter(|error| !(awaited && error.is(ProblemKind::TargetNotAllowed)));
         self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
         self.pipelines.push(PipelinePlan { name, body, action });
         Ok(())
     }
-}
 
-/// The place of a field of `POST /targets` in a pipeline.
-fn field_of_pipeline(field: &str) -> &str {
-    match field {
-        "key" => "target.key",
-        "create" => "target.create",
-        "create.source_query" => "source_query",
-        _ => "target_table",
+    /// Pipelines of the file that cannot write one target together. The API knows only those that are stored.
+    fn conflicts(&self, file: &PipelineFile) -> Vec<FileProblem> {
+        let drafts = self.pipelines.iter().map(|one| serde_json::from_value(one.body.clone()).ok());
+        let drafts: Vec<_> = drafts.map(|input| input.map(|input: PipelineInput| PipelineDraft::from(input))).collect();
+        let mut problems = Vec::new();
+        for (at, (entry, draft)) in file.pipelines.iter().zip(&drafts).enumerate() {
+            let Some(draft) = draft else { continue };
+            let mut earlier =
+                drafts[..at].iter().flatten().filter(|one| one.final_target().0 == draft.final_target().0);
+            let conflict = earlier.find_map(|other| definitions::conflict(draft, other));
+            problems.extend(conflict.map(|problem| entry.problem(&problem.field, problem.message)));
+        }
+        problems
     }
 }

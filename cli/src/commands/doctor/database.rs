@@ -6,12 +6,13 @@ use sqlx::{ConnectOptions, Connection, PgConnection, postgres::PgListener};
 use tokio::time::timeout;
 use uuid::Uuid;
 use vitrina_shared::{
-    config::{DatabaseUrl, SourceConfig},
+    config::DatabaseUrl,
     database, migrate, rights,
-    store::server,
+    store::{installation, server},
 };
 
 use super::check::{Check, Findings};
+use crate::client::Installation;
 
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
@@ -19,7 +20,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
-pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, findings: &mut Findings) {
+pub(super) async fn examine(url: &DatabaseUrl, api: Option<&Installation>, findings: &mut Findings) {
     let options = database::session(url.connect_options(), "vitrina-doctor");
     let connected = timeout(ANSWERS_WITHIN, options.connect()).await;
     let mut connection = match connected {
@@ -32,7 +33,7 @@ pub(super) async fn examine(url: &DatabaseUrl, source: &SourceConfig, findings: 
             return findings.add(Check::wrong("database", detail, "check host, port and firewall in DATABASE_URL"));
         }
     };
-    if let Err(error) = check_server(&mut connection, url, source, findings).await {
+    if let Err(error) = check_server(&mut connection, url, api, findings).await {
         findings.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
     }
     // The connection was only for the checks.
@@ -46,7 +47,7 @@ fn advice(error: &sqlx::Error) -> &'static str {
 async fn check_server(
     connection: &mut PgConnection,
     url: &DatabaseUrl,
-    source: &SourceConfig,
+    api: Option<&Installation>,
     findings: &mut Findings,
 ) -> sqlx::Result<()> {
     let found = server::server(connection).await?;
@@ -67,7 +68,7 @@ async fn check_server(
         account(connection, findings).await?;
         functions(connection, findings).await?;
         queue(connection, findings).await?;
-        sources(connection, source, findings).await?;
+        sources(connection, api, findings).await?;
     }
     notifications(connection, url, findings).await;
     findings.add(match (found.prepared, found.max_prepared) {
@@ -195,10 +196,29 @@ async fn queue(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::
     Ok(())
 }
 
-async fn sources(connection: &mut PgConnection, source: &SourceConfig, findings: &mut Findings) -> sqlx::Result<()> {
-    for found in server::sources(connection, &source.schemas).await? {
+/// Whether queries may read what the API lets them, if it is the API of this database, and what migrations gave them.
+async fn sources(
+    connection: &mut PgConnection,
+    api: Option<&Installation>,
+    findings: &mut Findings,
+) -> sqlx::Result<()> {
+    let here = installation::id(connection).await?;
+    if api.is_some_and(|api| api.id != here) {
+        let fix = "give that API's database in DATABASE_URL, or this database's API with --url";
+        findings.add(Check::wrong("installation", "the API works with another database than this", fix));
+    }
+    let listed = api.filter(|api| api.id == here).map(|api| &api.source_schemas[..]);
+    for found in server::sources(connection, listed.unwrap_or_default()).await? {
         let name = format!("source {}", found.schema);
-        findings.add(if !found.exists {
+        let is_listed = listed.is_none_or(|listed| listed.contains(&found.schema));
+        findings.add(if found.exists && !found.granted {
+            let all = listed.unwrap_or_default().join(",");
+            let fix = format!("run `vitrina migrate` with VITRINA_SOURCE_SCHEMAS={all}");
+            Check::wrong(&name, "the API reads it, and the last migration did not give it to queries", fix)
+        } else if !is_listed {
+            let detail = "the last migration gave it to queries, and the API does not read it";
+            Check::note(&name, detail, "set VITRINA_SOURCE_SCHEMAS alike for API, workers and `vitrina migrate`")
+        } else if !found.exists {
             let fix = "correct VITRINA_SOURCE_SCHEMAS, or fill a demo with `vitrina cinema`";
             Check::note(&name, "there is no such schema", fix)
         } else if !found.unreadable.is_empty() {
