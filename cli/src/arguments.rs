@@ -46,8 +46,8 @@ pub enum Command {
     Api,
     /// Run a worker
     Worker,
-    /// Apply migrations to the database of DATABASE_URL and exit
-    Migrate,
+    /// Apply migrations to the database of DATABASE_URL, or to the one that `vitrina up` runs in --data-dir, and exit
+    Migrate(migrate::Options),
     /// Fill a database with a generated online cinema
     ///
     /// Creates the schemas content and ugc with films, genres, people and ratings, in the database of DATABASE_URL, or
@@ -181,7 +181,7 @@ impl Arguments {
             Command::Up(options) => up::run(options).await,
             Command::Api => vitrina_api::run_service().await,
             Command::Worker => vitrina_worker::run_service().await,
-            Command::Migrate => migrate::run().await,
+            Command::Migrate(options) => migrate::run(options).await,
             Command::Cinema(options) => cinema::run(options).await,
             Command::Probe(options) => probe::run(options).await,
             Command::Apply(options) => apply::run(options).await,

@@ -41,3 +41,8 @@ pub use task_plan::{Task, TaskPlan};
 
 /// The schemas of Vitrina's own tables and functions.
 pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];
+
+/// Whether a schema is never a source: it holds our tables, our results or the server's catalogue.
+pub fn is_reserved(schema: &str) -> bool {
+    OWN_SCHEMAS.contains(&schema) || ["analytics", "information_schema"].contains(&schema) || schema.starts_with("pg_")
+}

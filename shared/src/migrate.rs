@@ -37,10 +37,10 @@ pub enum MigrateError {
     )]
     Newer(String),
     /// A migration failed.
-    #[error("the migrations could not be applied: {0}")]
+    #[error("the migrations could not be applied: {}", said(.0))]
     Migrate(sqlx::migrate::MigrateError),
     /// The account lacks a right.
-    #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
+    #[error("{}; migrate with an account that may create schemas, roles and extensions", said(.0))]
     Denied(sqlx::migrate::MigrateError),
     /// A schema or object of Vitrina's belongs to another account.
     #[error("{}", refusal(.0))]
@@ -49,7 +49,7 @@ pub enum MigrateError {
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
     /// The account lacks a right, or the server refused the session or went away.
-    #[error("the database refused: {0}; {advice}", advice = advice(.0))]
+    #[error("the database refused: {}; {}", database::message(.0), advice(.0))]
     Database(#[from] sqlx::Error),
     /// The queue's own tables could not be made, or would not last.
     #[error("the queue cannot work: {0}")]
@@ -83,6 +83,15 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
         }
         Self::Migrate(error)
     }
+}
+
+fn said(error: &sqlx::migrate::MigrateError) -> String {
+    use sqlx::migrate::MigrateError::{Execute, ExecuteMigration};
+
+    if let Execute(refused) | ExecuteMigration(refused, _) = error {
+        return database::message(refused);
+    }
+    error.to_string()
 }
 
 /// What to do about a refusal.

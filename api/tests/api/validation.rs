@@ -152,7 +152,7 @@ async fn all_problems_are_reported_at_once() {
     for field in ["name", "batch_size", "target_table", "incremental_key"] {
         assert_eq!(messages(&problem, field).len(), 1, "{field}: {problem}");
     }
-    assert_eq!(problem["detail"], "4 field(s) are wrong");
+    assert_eq!(problem["detail"], "wrong fields: 4");
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use vitrina_shared::{
-    domain::report::{Difference, Reconciliation, Repaired},
+    domain::report::{self, Difference, Reconciliation, Repaired},
     process::Failure,
 };
 
-use super::one_pipeline::OnePipeline;
+use super::{objects, one_pipeline::OnePipeline};
 use crate::output::{BAD, GOOD, Table, counted, duration, paint, table, thousands};
 
 #[derive(Debug, Args)]
@@ -50,8 +50,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     match standing {
         Standing::Equal | Standing::Repaired => Ok(()),
         Standing::Differs => Err(format!("`{name}` differs from its source").into()),
-        Standing::StillDiffers(rows) => {
-            Err(format!("`{name}` still differs from its source in {}", counted(rows, "row")).into())
+        Standing::StillDiffers { rows, extra } => {
+            let remove = if extra { ": `--remove-extra` also removes what is extra" } else { "" };
+            Err(format!("`{name}` still differs from its source in {}{remove}", counted(rows, "row")).into())
         }
     }
 }
@@ -63,7 +64,10 @@ enum Standing {
     Repaired,
     Differs,
     /// After the repair this many rows still differ: extra rows that stay, or refused ones.
-    StillDiffers(i64),
+    StillDiffers {
+        rows: i64,
+        extra: bool,
+    },
 }
 
 impl Standing {
@@ -77,9 +81,10 @@ impl Standing {
             return Self::Differs;
         }
         let unwritten = rows(&found["missing"]) + rows(&found["different"]) - rows(&repaired["written"]);
-        match unwritten.max(0) + (rows(&found["extra"]) - rows(&repaired["removed"])).max(0) {
+        let extra = (rows(&found["extra"]) - rows(&repaired["removed"])).max(0);
+        match unwritten.max(0) + extra {
             0 => Self::Repaired,
-            rows => Self::StillDiffers(rows),
+            rows => Self::StillDiffers { rows, extra: extra > 0 },
         }
     }
 }
@@ -94,8 +99,10 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
         table.row([format!("{which} {}", found.control_column).into(), shown(source).into(), shown(target).into()]);
     }
     let mut lines = vec![table.render()];
+    let mut differing = 0;
     for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
         if let Some(rows) = rows.filter(|rows| *rows > 0) {
+            differing += rows;
             lines.push(format!("{what}: {}", counted(rows, "row")));
         }
     }
@@ -104,6 +111,9 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
     }
     if !found.sample.is_empty() {
         lines.push(sample(&found.sample));
+    }
+    if found.sample.len() as i64 != differing && !found.sample.is_empty() {
+        lines.push(format!("shown: {} of the {} that differ", found.sample.len(), counted(differing, "row")));
     }
     lines.extend(found.note.clone());
     if let Some(Repaired { written, removed }) = &found.repaired {
@@ -116,12 +126,11 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
 fn sample(differences: &[Difference]) -> String {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
     let rows = differences.iter().map(|one| {
-        let key = one.key.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()));
         let columns = one.columns.iter();
         let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
         [
             one.kind.as_str().into(),
-            key.collect::<Vec<_>>().join(", ").into(),
+            objects::key(one.key.iter().map(|(name, value)| (name, value.clone().unwrap_or_default()))).into(),
             columns.collect::<Vec<_>>().join("; ").into(),
         ]
     });
@@ -131,11 +140,20 @@ fn sample(differences: &[Difference]) -> String {
 fn verdict(name: &str, found: &Reconciliation, standing: Standing) -> String {
     let took = duration(found.took_ms.cast_signed());
     match standing {
-        Standing::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
+        Standing::Equal => paint(GOOD, format!("`{name}` {} ({took})", agreement(found.depth))),
         Standing::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
-        Standing::Differs | Standing::StillDiffers(_) => {
+        Standing::Differs | Standing::StillDiffers { .. } => {
             paint(BAD, format!("`{name}` differs from its source ({took})"))
         }
+    }
+}
+
+/// What a comparison that found no difference says: no more than it looked at.
+fn agreement(depth: report::Depth) -> &'static str {
+    match depth {
+        report::Depth::Counts => "has as many rows as its source; values were not compared, `--depth rows` does",
+        report::Depth::Keys => "has the same keys as its source; values were not compared, `--depth rows` does",
+        report::Depth::Rows => "equals its source",
     }
 }
 
@@ -152,6 +170,9 @@ mod tests {
         );
         assert_eq!(Standing::of(&found(Value::Null)), Standing::Differs);
         assert_eq!(Standing::of(&found(json!({"written": 5, "removed": 1}))), Standing::Repaired);
-        assert_eq!(Standing::of(&found(json!({"written": 4, "removed": 0}))), Standing::StillDiffers(2));
+        assert_eq!(
+            Standing::of(&found(json!({"written": 4, "removed": 0}))),
+            Standing::StillDiffers { rows: 2, extra: true }
+        );
     }
 }

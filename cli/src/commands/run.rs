@@ -8,7 +8,7 @@ use crate::{
     bars::Bars,
     client::{Client, ClientError, Connection, Events, RequestedRun, Run, RunKind},
     follow::Follow,
-    output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
+    output::{self, BAD, Format, GOOD, counted, paint, printable, thousands, took},
 };
 
 #[derive(Debug, Args)]
@@ -113,26 +113,32 @@ async fn wait(
 }
 
 fn summary(run: &Run) -> String {
-    let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
-    let (read, written) = (counted(run.rows_read, "row"), thousands(run.rows_written));
-    let rejected =
-        if run.rows_rejected > 0 { format!(", {} rejected", thousands(run.rows_rejected)) } else { String::new() };
-    let removed =
-        if run.rows_removed > 0 { format!(", {} removed", thousands(run.rows_removed)) } else { String::new() };
-    let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
+    let batches = counted(run.batches, "batch");
     let repeated =
         if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };
     let mut text = format!(
-        "{} {}: {read} read, {written} written{removed}{rejected} in {took}{speed}, {batches}{repeated}",
+        "{} {}: {}{speed}, {batches}{repeated}",
         if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
         printable(&run.pipeline),
+        rows(run),
     );
     if let Some(checkpoint) = &run.checkpoint_to {
         let id = checkpoint.id.as_deref().unwrap_or_default();
         text.push_str(&format!("\n  checkpoint {} {}", printable(&checkpoint.key), printable(id)));
     }
     text
+}
+
+/// What a run did: `100 rows read, 97 written, 3 rejected in 1.2 s`.
+pub(super) fn rows(run: &Run) -> String {
+    let mut text = format!("{} read, {} written", counted(run.rows_read, "row"), thousands(run.rows_written));
+    for (rows, what) in [(run.rows_removed, "removed"), (run.rows_rejected, "rejected")] {
+        if rows > 0 {
+            text.push_str(&format!(", {} {what}", thousands(rows)));
+        }
+    }
+    text + &took(run.duration_ms)
 }
 
 fn judge(run: &Run) -> Result<(), Failure> {

@@ -99,7 +99,7 @@ async fn a_database_of_another_version_is_told_from_one_that_is_not_migrated() {
     let here = Deployment::api(&[]).await;
     sqlx::raw_sql("delete from etl._sqlx_migrations where version = 4").execute(here.db.admin()).await.unwrap();
     let (_, report) = doctor(&here, &[]);
-    assert!(finding(&report, "migrations")["detail"].as_str().unwrap().contains("1 are not applied yet"), "{report}");
+    assert!(finding(&report, "migrations")["detail"].as_str().unwrap().contains("not applied yet: 1"), "{report}");
     sqlx::raw_sql(
         "insert into etl._sqlx_migrations (version, description, success, checksum, execution_time)
          values (4, 'batches', true, '', 0), (9999, 'of the future', true, '', 0)",

@@ -49,7 +49,7 @@ pub enum AllowError {
     #[error("pipeline `{0}` has an unfinished run that writes the target: cancel it first")]
     Busy(String),
     /// Something about it is wrong.
-    #[error("{} thing(s) are wrong", .0.len())]
+    #[error("wrong fields: {}", .0.len())]
     Wrong(Vec<Problem>),
     /// The database refused or is away.
     #[error(transparent)]

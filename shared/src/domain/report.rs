@@ -216,7 +216,7 @@ pub struct Reconciliation {
     pub verdict: Verdict,
     /// Some of the rows that differ.
     pub sample: Vec<Difference>,
-    /// Why rows may differ without having drifted: the query is not deterministic.
+    /// Why rows may differ without having drifted: the query is not deterministic, or another pipeline writes the target too.
     #[serde(default)]
     pub note: Option<String>,
     /// What was repaired, where that was wanted.
