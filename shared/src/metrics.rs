@@ -29,7 +29,7 @@ pub const RUN_DURATION: &str = "vitrina_run_duration_seconds";
 pub const ROWS_READ: &str = "vitrina_rows_read_total";
 /// Rows that were inserted or changed, by pipeline and sink.
 pub const ROWS_WRITTEN: &str = "vitrina_rows_written_total";
-/// Rows that were set aside, by pipeline.
+/// Rows that were put aside, by pipeline.
 pub const ROWS_REJECTED: &str = "vitrina_rows_rejected_total";
 pub const ROWS_REMOVED: &str = "vitrina_rows_removed_total";
 /// Batches, by pipeline and result.
@@ -74,7 +74,7 @@ pub const LAST_START: &str = "vitrina_last_run_start_timestamp_seconds";
 pub const LAST_END: &str = "vitrina_last_run_end_timestamp_seconds";
 /// How much time usually is between successful runs, by pipeline.
 pub const USUAL_INTERVAL: &str = "vitrina_usual_interval_seconds";
-/// Rows that are set aside and wait, by pipeline.
+/// Rows that are put aside and wait, by pipeline.
 pub const OPEN_DEAD_LETTERS: &str = "vitrina_open_dead_letters";
 /// Jobs in the queue, by state.
 pub const QUEUE_JOBS: &str = "vitrina_queue_jobs";

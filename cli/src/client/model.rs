@@ -30,7 +30,6 @@ pub struct Pipeline {
     pub updated_at: DateTime<Utc>,
 }
 
-/// One attempt to run a pipeline.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Run {
     pub id: String,
