@@ -65,8 +65,14 @@ impl SourceSchemas {
 
     /// Refuses the relation `name`, and says how to get at it where its schema could become a source.
     fn refuse(&self, name: String, schema: Option<&String>) -> Refusal {
-        let schema = schema.filter(|schema| !self.allows(schema) && !is_reserved(schema)).cloned();
-        Refusal::ForeignRelation { name, schema, schemas: self.clone() }
+        let advice = |schema| {
+            format!(
+                ". Add `{schema}` to VITRINA_SOURCE_SCHEMAS, then restart `vitrina up`, or run `vitrina migrate` and restart the \
+                 API and the workers"
+            )
+        };
+        let schema = schema.filter(|schema| !self.allows(schema) && !is_reserved(schema));
+        Refusal::ForeignRelation { name, schemas: self.clone(), advice: schema.map(advice).unwrap_or_default() }
     }
 
     /// Their names, for a look into the catalog.
@@ -131,13 +137,8 @@ pub enum Refusal {
     UnknownPlaceholder { name: String },
     #[error("{name} needs its schema: write {example}.{name} (queries read from {schemas})")]
     UnqualifiedRelation { name: String, example: String, schemas: SourceSchemas },
-    #[error("{name} is out of reach: queries read from {schemas}, named as schema.table{}", widening(.schema.as_deref()))]
-    ForeignRelation {
-        name: String,
-        /// Where it is, if that could become a source schema.
-        schema: Option<String>,
-        schemas: SourceSchemas,
-    },
+    #[error("{name} is out of reach: queries read from {schemas}, named as schema.table{advice}")]
+    ForeignRelation { name: String, schemas: SourceSchemas, advice: String },
     #[error("the function {function} is out of reach: queries call PostgreSQL's own functions and those of {schemas}")]
     ForeignFunction { function: FunctionName, schemas: SourceSchemas },
     #[error("the function {function} does not exist")]
@@ -202,17 +203,6 @@ pub enum Refusal {
     DuplicateColumn { name: String },
     #[error("PostgreSQL refuses the query: {message}")]
     Server { message: String },
-}
-
-/// How to let queries read from a schema.
-fn widening(schema: Option<&str>) -> String {
-    let advice = |schema| {
-        format!(
-            ". Add `{schema}` to VITRINA_SOURCE_SCHEMAS, then restart `vitrina up`, or run `vitrina migrate` and restart the API \
-             and the workers"
-        )
-    };
-    schema.map(advice).unwrap_or_default()
 }
 
 /// Either the query is wrong, or it could not be judged because the database did not answer.

@@ -27,21 +27,27 @@ pub struct Options {
 #[derive(Deserialize)]
 struct Letter {
     id: i64,
-    key: Map<String, Value>,
+    /// None for viewers.
+    key: Option<Map<String, Value>>,
     error: String,
     created_at: DateTime<Utc>,
     replayed_at: Option<DateTime<Utc>>,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let found = options.pipeline.client()?.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
+    let client = options.pipeline.client()?;
+    let found = client.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
+    let order = options.pipeline.key_order(&client).await;
     let name = options.pipeline.name;
     options.pipeline.format.show(found, |list: List<Letter>| {
         if list.items.is_empty() {
             let open = if options.all { "dead letters" } else { "open dead letters (`--all` lists closed ones)" };
             return format!("`{name}` has no {open}");
         }
-        let letters = table([">id", "key", "put aside (UTC)", "closed (UTC)", "error"], list.items.iter().map(row));
+        let letters = table(
+            [">id", "key", "put aside (UTC)", "closed (UTC)", "error"],
+            list.items.iter().map(|letter| row(letter, &order)),
+        );
         match list.items.iter().filter(|letter| letter.replayed_at.is_none()).count() {
             0 => letters,
             _ => format!("{letters}\n`vitrina replay {name}` tries the open ones again"),
@@ -49,10 +55,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
-fn row(letter: &Letter) -> [Cell; 5] {
+fn row(letter: &Letter, order: &[String]) -> [Cell; 5] {
     [
         letter.id.to_string().into(),
-        objects::key(letter.key.iter().map(|(name, value)| (name, objects::text(value)))).into(),
+        objects::key(letter.key.iter().flatten().map(|(name, value)| (name, objects::text(value))), order).into(),
         time(letter.created_at).into(),
         letter.replayed_at.map(time).unwrap_or_default().into(),
         (&letter.error).into(),

@@ -54,9 +54,11 @@ pub(super) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// The key of a row: `shop_id=1, order_no=200`.
-pub(super) fn key<'a>(columns: impl Iterator<Item = (&'a String, String)>) -> String {
-    columns.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+/// The key of a row, in the order of the target's key: `shop_id=1, order_no=200`.
+pub(super) fn key<'a>(columns: impl Iterator<Item = (&'a String, String)>, order: &[String]) -> String {
+    let mut columns: Vec<_> = columns.collect();
+    columns.sort_by_key(|(name, _)| order.iter().position(|column| column == *name));
+    columns.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn text(value: &Value) -> String {

@@ -45,8 +45,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     let answer = client.report(&options.pipeline.name, "reconcile", &body).await?;
     let standing = Standing::of(&answer);
-    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, standing))?;
-    let name = options.pipeline.name;
+    let order = options.pipeline.key_order(&client).await;
+    let name = &options.pipeline.name;
+    options.pipeline.format.show(answer, |found: Reconciliation| text(name, &found, standing, &order))?;
     match standing {
         Standing::Equal | Standing::Repaired => Ok(()),
         Standing::Differs => Err(format!("`{name}` differs from its source").into()),
@@ -89,7 +90,7 @@ impl Standing {
     }
 }
 
-fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
+fn text(name: &str, found: &Reconciliation, standing: Standing, order: &[String]) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
     let shown = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -110,7 +111,7 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
         lines.push(format!("in flight: {}, which the next run brings", counted(found.in_flight, "row")));
     }
     if !found.sample.is_empty() {
-        lines.push(sample(&found.sample));
+        lines.push(sample(&found.sample, order));
     }
     if found.sample.len() as i64 != differing && !found.sample.is_empty() {
         lines.push(format!("shown: {} of the {} that differ", found.sample.len(), counted(differing, "row")));
@@ -123,14 +124,14 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
     lines.join("\n")
 }
 
-fn sample(differences: &[Difference]) -> String {
+fn sample(differences: &[Difference], order: &[String]) -> String {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
     let rows = differences.iter().map(|one| {
         let columns = one.columns.iter();
         let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
         [
             one.kind.as_str().into(),
-            objects::key(one.key.iter().map(|(name, value)| (name, value.clone().unwrap_or_default()))).into(),
+            objects::key(one.key.iter().map(|(name, value)| (name, value.clone().unwrap_or_default())), order).into(),
             columns.collect::<Vec<_>>().join("; ").into(),
         ]
     });

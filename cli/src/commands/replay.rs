@@ -4,30 +4,24 @@ use clap::Args;
 use serde_json::json;
 use vitrina_shared::{domain::report::Replay, process::Failure};
 
-use crate::{
-    client::Connection,
-    output::{Format, counted, duration, table},
-};
+use super::one_pipeline::OnePipeline;
+use crate::output::{counted, duration, table};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name or id of a pipeline
-    #[arg(value_name = "NAME")]
-    name: String,
+    #[command(flatten)]
+    pipeline: OnePipeline,
     /// Only these, by id
     #[arg(value_name = "ID")]
     ids: Vec<i64>,
-    #[command(flatten)]
-    format: Format,
-    #[command(flatten)]
-    server: Connection,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let body = if options.ids.is_empty() { json!({}) } else { json!({ "ids": options.ids }) };
-    let answer = options.server.client()?.report(&options.name, "dead-letters/replay", &body).await?;
+    let pipeline = options.pipeline;
+    let answer = pipeline.client()?.report(&pipeline.name, "dead-letters/replay", &body).await?;
     let refused = answer["refused"].as_i64().unwrap_or_default();
-    options.format.show(answer, |replay: Replay| text(&replay))?;
+    pipeline.format.show(answer, |replay: Replay| text(&replay))?;
     if refused == 0 { Ok(()) } else { Err(format!("{} refused again", counted(refused, "row")).into()) }
 }
 

@@ -108,6 +108,24 @@ async fn a_comparison_tells_how_much_it_shows_and_what_removes_extra_rows() {
 }
 
 #[tokio::test]
+async fn the_key_of_a_row_is_told_in_the_order_of_the_key() {
+    let here = Deployment::start().await;
+    here.apply(
+        "pipelines:
+  - name: orders
+    mode: full
+    target_table: analytics.orders
+    target: {key: [shop_id, order_no], create: true}
+    source_query: select id as order_no, 1 as shop_id from content.big
+",
+    );
+    here.prints(&["run", "orders", "--wait"]);
+    sqlx::raw_sql("delete from analytics.orders where order_no = 7").execute(here.db.admin()).await.unwrap();
+    let output = here.vitrina(&["reconcile", "orders", "--depth", "keys"]).output().unwrap();
+    assert!(text(&output).contains("shop_id=1, order_no=7"), "{}", text(&output));
+}
+
+#[tokio::test]
 async fn rejected_rows_are_told_as_long_as_their_run_is() {
     let here = Deployment::start().await;
     sqlx::raw_sql("alter table analytics.genre_dim add constraint no_third check (name <> 'Genre 3')")
