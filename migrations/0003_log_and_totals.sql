@@ -57,6 +57,18 @@ create table etl.etl_log_turn ();
 
 comment on table etl.etl_log_turn is 'Always empty: the transaction that appends to etl_transitions locks it until its commit';
 
+-- Old entries are removed (functions/etl.prune_log.sql). A client that resumes by an id below this one may have missed some.
+create table etl.etl_log_removed (
+    only_row boolean not null default true,
+    up_to    bigint  not null,
+
+    constraint etl_log_removed_pkey primary key (only_row),
+    constraint etl_log_removed_only_row_check check (only_row)
+);
+
+comment on table etl.etl_log_removed is 'No row while nothing was removed from etl_transitions';
+comment on column etl.etl_log_removed.up_to is 'The greatest id that was removed. Entries with smaller ids may still be there';
+
 -- Counters for monitoring must never go back, and must not be lost with the process that counted: they are counted here, in the
 -- transaction that ends a run (functions/etl.sum_up_run.sql), and outlive the runs themselves. What an unfinished run has done
 -- so far stands in etl_runs; both together are what was ever done.

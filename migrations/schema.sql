@@ -92,6 +92,18 @@ CREATE FUNCTION etl.clock() RETURNS timestamp with time zone
 
 COMMENT ON FUNCTION etl.clock() IS 'The clock that keys come from';
 
+CREATE FUNCTION etl.file_of(target text) RETURNS text
+    LANGUAGE sql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select concat_ws('/', c.oid, pg_relation_filenode(c.oid))
+    from pg_namespace n
+    join pg_class c on c.relnamespace = n.oid and c.relname = substr(target, length('analytics.') + 1)
+    where n.nspname = 'analytics' and target like 'analytics.%'
+$$;
+
+COMMENT ON FUNCTION etl.file_of(target text) IS 'The table and the file behind the name of a mart. Another one means that the table was created anew, truncated or rewritten';
+
 CREATE FUNCTION etl.log_in_commit_order() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -170,6 +182,49 @@ $$;
 
 COMMENT ON FUNCTION etl.note_walk(walk jsonb) IS 'The columns that a run walks by, each with the type and collation that the catalog has for it now; null where it is no column of a table';
 
+CREATE FUNCTION etl.prune_log(kept interval, most bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    removed bigint;
+    greatest_id bigint;
+begin
+    if kept < interval '1 day' then
+        raise exception 'the log is kept for a day at least' using errcode = 'invalid_parameter_value';
+    end if;
+    with old as (
+        select t.id
+        from etl.etl_transitions t
+        -- Ids grow with time: everything old is before the first entry that is not, and only that part is read.
+        where t.id < coalesce(
+                  (select l.id from etl.etl_transitions l where l.at >= now() - kept order by l.id limit 1),
+                  9223372036854775807
+              )
+          and t.at < now() - kept
+          and not exists (
+              select from etl.etl_runs r where r.id = t.run_id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
+          )
+          -- The last entry of a pipeline stays, unless the pipeline was deleted.
+          and (exists (select from etl.etl_transitions l where l.pipeline_id = t.pipeline_id and l.id > t.id)
+               or not exists (select from etl.etl_pipelines p where p.id = t.pipeline_id))
+        order by t.id
+        limit most
+        for update of t skip locked
+    ), gone as (
+        delete from etl.etl_transitions t using old where t.id = old.id returning t.id
+    )
+    select count(*), max(gone.id) into removed, greatest_id from gone;
+    if removed > 0 then
+        insert into etl.etl_log_removed as r (up_to) values (greatest_id)
+        on conflict (only_row) do update set up_to = greatest(r.up_to, excluded.up_to);
+    end if;
+    return removed;
+end
+$$;
+
+COMMENT ON FUNCTION etl.prune_log(kept interval, most bigint) IS 'Removes up to `most` entries of the log that are older than `kept`, oldest first, and returns how many. A pipeline keeps its last entry, and an unfinished run all of its entries';
+
 CREATE FUNCTION etl.read_horizon(beginning_run uuid, patience interval) RETURNS TABLE(clock timestamp with time zone, upper timestamp with time zone, checkpoint_key text, horizon timestamp with time zone, server text, this_server text, passed text[], passed_from timestamp with time zone[], unseen text[], unseen_from timestamp with time zone, due text[], due_noted text[], due_from timestamp with time zone)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -232,7 +287,7 @@ begin
         select array_agg(w.transaction), array_agg(w.xmin::text), min(w.from_key) into due, due_noted, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
-          -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
+          -- Another server has ended them, and gives their names to other transactions. A prepared one that outlived that is called by its
           -- own number from then on (`-1/941`), by every server.
           and (w.server <> run.this_server and w.transaction not like '-1/%'
                or not exists (select from pg_locks l where l.virtualtransaction = w.transaction));
@@ -241,7 +296,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION etl.read_horizon(beginning_run uuid, patience interval) IS 'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';
+COMMENT ON FUNCTION etl.read_horizon(beginning_run uuid, patience interval) IS 'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts cannot be seen, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';
 
 CREATE FUNCTION etl.refuse_batch(code text, reason text) RETURNS void
     LANGUAGE plpgsql
@@ -270,7 +325,7 @@ begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
-    -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
+    -- The fence: the session that has the row with this number owns the batch. A late twin waits here for the row and then fails.
     select g.after, g.upper, g.walks_by, g.horizon, g.server into range
     from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null
@@ -1010,6 +1065,16 @@ COMMENT ON TABLE etl.etl_log_epoch IS 'Its row says that no entry of the log was
 
 COMMENT ON COLUMN etl.etl_log_epoch.written_by IS 'The transaction that wrote the row; another one if a dump brought it back';
 
+CREATE TABLE etl.etl_log_removed (
+    only_row boolean DEFAULT true NOT NULL,
+    up_to bigint NOT NULL,
+    CONSTRAINT etl_log_removed_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE etl.etl_log_removed IS 'No row while nothing was removed from etl_transitions';
+
+COMMENT ON COLUMN etl.etl_log_removed.up_to IS 'The greatest id that was removed. Entries with smaller ids may still be there';
+
 CREATE TABLE etl.etl_log_turn (
 );
 
@@ -1198,6 +1263,7 @@ CREATE TABLE etl.etl_runs (
     target text GENERATED ALWAYS AS (COALESCE((inputs #>> '{tasks,-1,target_table}'::text[]), (inputs ->> 'target_table'::text))) STORED,
     checkpoint_epoch bigint DEFAULT 0 NOT NULL,
     target_id text,
+    target_file text,
     requested_at timestamp with time zone DEFAULT now() NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
@@ -1231,6 +1297,8 @@ COMMENT ON COLUMN etl.etl_runs.target IS 'What the run writes: the target of the
 COMMENT ON COLUMN etl.etl_runs.checkpoint_epoch IS 'The pipeline''s epoch when the run was requested, for a repeated run that of the repeated one';
 
 COMMENT ON COLUMN etl.etl_runs.target_id IS 'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; for a mart the table of etl_swap in which it gathers its rows, null if it writes them page by page. A checkpoint belongs to the index of the run that wrote it';
+
+COMMENT ON COLUMN etl.etl_runs.target_file IS 'The mart''s table and file when the run began, of etl.file_of: a mart that has another one and no rows was made anew or truncated, and a checkpoint says nothing about it';
 
 COMMENT ON COLUMN etl.etl_runs.rows_removed IS 'Rows that were removed from the target because the query does not return them any more';
 
@@ -1336,7 +1404,7 @@ COMMENT ON VIEW etl.other_sessions IS 'Sessions of this database that may write 
 
 COMMENT ON COLUMN etl.other_sessions.has_written IS 'Without an id its transaction has only read so far';
 
-COMMENT ON COLUMN etl.other_sessions.is_hidden IS 'Whether nobody can see since when it has a transaction, if it has one';
+COMMENT ON COLUMN etl.other_sessions.is_hidden IS 'Whether this account cannot see since when it has a transaction, if it has one';
 
 CREATE VIEW etl.other_transactions AS
  SELECT o.pid,
@@ -1358,6 +1426,9 @@ ALTER TABLE ONLY etl.etl_installation
 
 ALTER TABLE ONLY etl.etl_log_epoch
     ADD CONSTRAINT etl_log_epoch_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY etl.etl_log_removed
+    ADD CONSTRAINT etl_log_removed_pkey PRIMARY KEY (only_row);
 
 ALTER TABLE ONLY etl.etl_pipeline_tasks
     ADD CONSTRAINT etl_pipeline_tasks_pkey PRIMARY KEY (pipeline_id, order_index);

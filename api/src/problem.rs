@@ -11,8 +11,8 @@ use salvo::{
 };
 use serde::Serialize;
 use vitrina_shared::{
-    configuration::ConfigurationError,
     database::{self, Fault},
+    definitions::DefinitionError,
     domain::{self, ErrorClass, PipelineRef, ProblemKind, RunId},
     jobs::EnqueueError,
     lifecycle::LifecycleError,
@@ -270,16 +270,16 @@ impl From<LifecycleError> for ApiError {
     }
 }
 
-impl From<ConfigurationError> for ApiError {
-    fn from(error: ConfigurationError) -> Self {
+impl From<DefinitionError> for ApiError {
+    fn from(error: DefinitionError) -> Self {
         match error {
-            ConfigurationError::NoPipeline(_) => Self::NotFound(error.to_string()),
-            ConfigurationError::NameTaken(_) => Self::Conflict(error.to_string()),
-            ConfigurationError::Busy { .. } => Self::IllegalState(error.to_string()),
-            ConfigurationError::VersionChanged(_) => Self::StaleVersion(error.to_string()),
-            ConfigurationError::TargetNotAllowed(_) => Self::invalid("target_table", error.to_string()),
-            ConfigurationError::Lifecycle(error) => error.into(),
-            ConfigurationError::Database(error) => error.into(),
+            DefinitionError::NoPipeline(_) => Self::NotFound(error.to_string()),
+            DefinitionError::NameTaken(_) => Self::Conflict(error.to_string()),
+            DefinitionError::Busy { .. } => Self::IllegalState(error.to_string()),
+            DefinitionError::VersionChanged(_) => Self::StaleVersion(error.to_string()),
+            DefinitionError::TargetNotAllowed(_) => Self::invalid("target_table", error.to_string()),
+            DefinitionError::Lifecycle(error) => error.into(),
+            DefinitionError::Database(error) => error.into(),
         }
     }
 }

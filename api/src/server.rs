@@ -72,7 +72,7 @@ impl Server {
         tracing::info!(%addr, "api listening");
         rights::warn_when_connected(self.app.db(), self.app.stop.clone());
         let (db, stop) = (self.app.db.clone(), self.app.stop.clone());
-        tokio::spawn(async move { db.look_after(&stop).await });
+        tokio::spawn(async move { db.replace_when_stuck(&stop).await });
         server.try_serve(service).await?;
         // A silent connection would delay the close for ever.
         let closed = async {

@@ -1,7 +1,7 @@
 -- Called for every job, so it is in PL/pgSQL: a session keeps its plan. Its relations are few and each has indexes in the catalog,
 -- which the planner cannot know: any other join than from row to row reads whole catalogs.
 --
--- Whatever changes a table replaces rows of the catalog, which have another xmin then; vacuum and analyze change them in place. A
+-- Every change of a table replaces rows of the catalog, which have another xmin then; vacuum and analyze change them in place. A
 -- foreign key that refers to a table is seen by the triggers that it makes there: no index leads from the table to the constraint.
 create or replace function etl.catalog_of(relations text[]) returns text
     language plpgsql

@@ -15,4 +15,4 @@ where a.datname = current_database() and a.pid <> pg_backend_pid()
 comment on view etl.other_sessions is
     'Sessions of this database that may write to a source; Vitrina''s own never do';
 comment on column etl.other_sessions.has_written is 'Without an id its transaction has only read so far';
-comment on column etl.other_sessions.is_hidden is 'Whether nobody can see since when it has a transaction, if it has one';
+comment on column etl.other_sessions.is_hidden is 'Whether this account cannot see since when it has a transaction, if it has one';

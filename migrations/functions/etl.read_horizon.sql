@@ -75,7 +75,7 @@ begin
         select array_agg(w.transaction), array_agg(w.xmin::text), min(w.from_key) into due, due_noted, due_from
         from etl.etl_rereads w
         where w.pipeline_id = run.pipeline_id
-          -- Another server has ended them, and gives their names to others. A prepared one that outlived that is called by its
+          -- Another server has ended them, and gives their names to other transactions. A prepared one that outlived that is called by its
           -- own number from then on (`-1/941`), by every server.
           and (w.server <> run.this_server and w.transaction not like '-1/%'
                or not exists (select from pg_locks l where l.virtualtransaction = w.transaction));
@@ -85,4 +85,4 @@ end
 $$;
 
 comment on function etl.read_horizon is
-    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts nobody can see, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';
+    'Up to where a run that begins may read by the clock. `passed` are transactions that the bound leaves behind, with their starts; `unseen` those whose starts cannot be seen, which began at `unseen_from` or later; `due` are passed ones that have ended, as they are noted in the rows of `due_noted`, and `due_from` is the smallest of their starts';

@@ -1,4 +1,4 @@
--- One batch is one statement, and so one transaction: either all of it happened or none, whatever dies.
+-- One batch is one statement, and so one transaction: either all of it happened or none, whichever process dies.
 create or replace function etl.run_batch(
     batch_run uuid,
     batch_range integer,
@@ -8,7 +8,7 @@ create or replace function etl.run_batch(
     statement text,
     page_size bigint,
     by_time boolean,
-    -- Who goes on: this worker with the job it has, or, by a new job of this id, whoever comes.
+    -- The worker of the next batch: this one with the job it has, or, by a new job of this id, the first that takes it.
     next_job text
 )
     returns table (
@@ -36,7 +36,7 @@ begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
 
-    -- The fence: whoever has the row with this number owns the batch. A late twin waits here for the row and then fails.
+    -- The fence: the session that has the row with this number owns the batch. A late twin waits here for the row and then fails.
     select g.after, g.upper, g.walks_by, g.horizon, g.server into range
     from etl.etl_run_ranges g
     where g.run_id = batch_run and g.range_no = batch_range and g.next_batch = batch_number and g.finished_at is null

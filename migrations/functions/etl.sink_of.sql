@@ -1,4 +1,5 @@
--- The label `sink` of a run's metrics. The last step's target wins, as it does for the run.
+-- The label `sink` of a run's metrics: the scheme of its target, with a long name for `es` (`domain::ELASTICSEARCH`). The last
+-- step's target wins, as it does for the run.
 create or replace function etl.sink_of(inputs jsonb) returns text
     language sql
     immutable

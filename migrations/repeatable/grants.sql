@@ -183,8 +183,9 @@ grant select, insert, update, delete on all tables in schema etl to vitrina_app;
 grant usage on all sequences in schema etl to vitrina_app;
 grant select, update on sequence etl.etl_write_numbers to vitrina_app;
 revoke insert, update, delete on etl.etl_installation from vitrina_app;
--- The log is append-only for the services too, and what was migrated is not theirs to say.
+-- The log is append-only for the services too: they remove what is old by `etl.prune_log`. What was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
+revoke insert, update, delete on etl.etl_log_removed from vitrina_app;
 revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.etl_source_grants, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
 

@@ -30,7 +30,7 @@ pub use api::ApiConfig;
 pub use database::{DatabaseConfig, DatabaseUrl, DatabaseUrlError, OptionalDatabaseConfig};
 pub use dotenv::{DotenvError, is_from_dotenv, load_dotenv};
 pub use elasticsearch::{Credentials, ElasticsearchConfig, ElasticsearchUrl, ElasticsearchUrlError};
-pub use env::{ConfigErrors, Env, FromEnv, Problem};
+pub use env::{ConfigErrors, Env, FromEnv, SettingProblem};
 pub use log::{LogConfig, LogFormat};
 pub use metrics_token::MetricsToken;
 pub use secret::Secret;

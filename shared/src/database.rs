@@ -45,7 +45,6 @@ pub fn pool(config: &DatabaseConfig, application: &str) -> PgPool {
     pool_with(config, application, &[])
 }
 
-/// Such a pool, whose sessions have further settings.
 pub fn pool_with(config: &DatabaseConfig, application: &str, settings: &[&[(&str, &str)]]) -> PgPool {
     let options = Silence::default().bounds(options(config), |connection| Box::pin(end_transaction(connection)));
     options.connect_lazy_with(session(config.url.connect_options(), application).options(settings.concat()))
@@ -119,7 +118,6 @@ pub fn session(options: PgConnectOptions, application: &str) -> PgConnectOptions
     ])
 }
 
-/// The message when the server takes no writes.
 pub const TAKES_NO_WRITES: &str = "the database takes no writes: the server is a standby, or default_transaction_read_only is on; \
     connect to the primary, or turn the setting off";
 

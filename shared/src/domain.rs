@@ -4,10 +4,12 @@ pub mod bounds;
 pub mod checkpoint;
 pub mod clock_key;
 pub mod column_type;
+mod draft_problems;
 pub mod error_class;
 mod ids;
 mod index_fit;
 pub mod index_options;
+mod json_column;
 mod names;
 pub mod pipeline;
 mod problem;
@@ -18,6 +20,7 @@ pub mod run;
 mod source_column;
 pub mod status;
 pub mod target;
+mod task;
 pub mod task_plan;
 pub mod transform;
 
@@ -27,9 +30,8 @@ pub use error_class::ErrorClass;
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
-pub use pipeline::{
-    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions, TaskKind,
-};
+pub(crate) use names::named_enum;
+pub use pipeline::{FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineDraft, PipelineOptions};
 pub use problem::{Problem, ProblemKind};
 pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
@@ -37,9 +39,8 @@ pub use run::{Run, RunStatus, Trigger, UnfinishedRun};
 pub use source_column::SourceColumn;
 pub use status::{Command, Decision, IllegalTransition, Status};
 pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
-pub use task_plan::{Task, TaskPlan};
+pub use task::{Task, TaskKind};
 
-/// The schemas of Vitrina's own tables and functions.
 pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];
 
 /// Whether a schema is never a source: it holds our tables, our results or the server's catalogue.

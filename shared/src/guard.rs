@@ -13,7 +13,7 @@
 //! 4. *Bounded*: time, memory and files, by settings of the services' sessions and role; a statement that takes too long is
 //!    cancelled.
 //!
-//! Read `placeholders` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`, `judged`, `allowed`.
+//! Read `placeholders`, `lexeme` and `text` (tokens to text), then `parse`, `relations`, `functions`, `describe`, `judged`, `allowed`.
 //!
 //! The owner of a function or a view in a source schema decides what it does and which tables it reads; layers 3 and 4 hold
 //! there too.
@@ -23,6 +23,7 @@ mod describe;
 mod describing;
 mod functions;
 mod judged;
+mod lexeme;
 mod parse;
 mod placeholders;
 mod relations;
@@ -35,8 +36,8 @@ pub use describe::judge_alone;
 use describe::keep_temporary_schema;
 pub use describe::{Description, QueryLimits, describe};
 pub use describing::Describing;
-pub use functions::{FunctionName, check_functions};
-pub use judged::{check_arriving, check_types};
+pub use functions::FunctionName;
+pub use judged::{check_arriving, check_functions, check_types};
 pub use parse::{SourceQuery, parse};
 pub use placeholders::{ParameterTypes, Placeholder};
 
@@ -75,7 +76,6 @@ impl SourceSchemas {
         Refusal::ForeignRelation { name, schemas: self.clone(), advice: schema.map(advice).unwrap_or_default() }
     }
 
-    /// Their names, for a look into the catalog.
     fn names(&self) -> &[String] {
         &self.0
     }

@@ -17,7 +17,6 @@ use crate::{
     store::queue,
 };
 
-/// The queue's name in `apalis.jobs`.
 pub const BATCH_QUEUE: &str = "vitrina:batches";
 
 /// How often a job may come back from a worker that died: one that kills its worker would kill them all.
@@ -40,7 +39,6 @@ impl Job {
     }
 }
 
-/// How a report's payload says what it is.
 const REPORT: &str = "report";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +60,6 @@ pub struct BatchJob {
     pub pipeline_id: PipelineId,
     pub run_id: RunId,
     pub range: i32,
-    /// The number of the batch within the range.
     pub batch: i64,
     /// The row after which the batch begins.
     pub after: Option<Position>,
@@ -73,18 +70,14 @@ pub struct BatchJob {
 pub struct Queued<J> {
     #[serde(flatten)]
     pub job: J,
-    /// How often it failed.
     #[serde(default)]
     pub attempt: u32,
-    /// How often the server ended its session.
     #[serde(default)]
     pub lost: u32,
     /// When it was queued, in microseconds of the server's clock; absent where the job never waited.
     #[serde(default)]
     pub queued_us: Option<i64>,
-    /// The request that all of this came from.
     pub correlation_id: String,
-    /// Where its trace stands, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
 }
@@ -108,7 +101,6 @@ impl<J> Deref for Queued<J> {
 /// A job in the hands of a worker.
 #[derive(Debug, Clone)]
 pub struct Held<J> {
-    /// Its id in the queue.
     pub id: String,
     pub worker: String,
     pub queued: Queued<J>,

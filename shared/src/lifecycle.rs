@@ -4,7 +4,7 @@
 //!
 //! so that status, run, queue and log can never disagree. A row is read without a lock where one statement is all that follows;
 //! otherwise, and after a statement that changed nothing, it is locked first, and then the same statement always applies.
-//! The commit of a transition does not wait for the disk, because others would wait with it; callers that answer a client wait
+//! The commit of a transition does not wait for the disk, because other transactions would wait with it; callers that answer a client wait
 //! for the flush afterwards.
 //!
 //! What follows from a transition (events, and whatever else reacts to it) reads the log by `id > cursor`. Nothing hangs on the
@@ -39,7 +39,7 @@ pub use refusal::LifecycleError;
 pub use request::{RequestedRun, WantedRun, request_run};
 pub use shared_target::{forget_others, other_writer, refuse_shared_target};
 
-/// Who wants something, and the request it came with.
+/// The actor behind a change, and the request it came with.
 #[derive(Debug, Clone, Copy)]
 pub struct Cause<'a> {
     /// Name of the token, or of the part of Vitrina.
@@ -48,7 +48,6 @@ pub struct Cause<'a> {
     pub correlation_id: &'a str,
 }
 
-/// What cancelling a run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled {
     pub status: Status,
@@ -212,7 +211,6 @@ fn status_change<'a>(
     Ok(StatusChange { pipeline_id, run_id: None, from, to, seen: None, actor, reason, correlation_id })
 }
 
-/// One line for every change of a status.
 fn log_change(pipeline: &str, change: &StatusChange<'_>) {
     let Some(reason) = change.reason else { return };
     tracing::info!(

@@ -14,13 +14,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// Why a request is refused. The sentences repeat nothing that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignRequest {
-    /// It was sent to another name, or to none.
     #[error("`Host` does not name this machine: use an address such as localhost, 127.0.0.1 or [::1]")]
     Host,
-    /// A page of another origin sent it.
     #[error("`Origin` is that of another website: only pages that this server shows may call it from a browser")]
     Origin,
-    /// A page of another site sent it, or has a link to here.
     #[error("`Sec-Fetch-Site` says that another website sent this: type the address into the browser yourself")]
     Site,
 }

@@ -27,31 +27,23 @@ const TRIES: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
 const GIVE_WAY: &str = "set local lock_timeout = '200ms'";
 
-/// Why a database could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// A newer program has migrated it, to this.
     #[error(
         "the database was migrated by a newer Vitrina (to {0}), which this one would not understand: \
          use that one, or another database"
     )]
     Newer(String),
-    /// A migration failed.
     #[error("the migrations could not be applied: {}", said(.0))]
     Migrate(sqlx::migrate::MigrateError),
-    /// The account lacks a right.
     #[error("{}; migrate with an account that may create schemas, roles and extensions", said(.0))]
     Denied(sqlx::migrate::MigrateError),
-    /// A schema or object of Vitrina's belongs to another account.
     #[error("{}", refusal(.0))]
     Foreign(Vec<owners::Foreign>),
-    /// The server takes no writes.
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
-    /// The account lacks a right, or the server refused the session or went away.
     #[error("the database refused: {}; {}", database::message(.0), advice(.0))]
     Database(#[from] sqlx::Error),
-    /// The queue's own tables could not be made, or would not last.
     #[error("the queue cannot work: {0}")]
     Queue(String),
 }
@@ -94,7 +86,6 @@ fn said(error: &sqlx::migrate::MigrateError) -> String {
     error.to_string()
 }
 
-/// What to do about a refusal.
 fn advice(error: &sqlx::Error) -> &'static str {
     if is_denied(error) {
         return "migrate with an account that may create schemas, roles and extensions";
@@ -105,7 +96,6 @@ fn advice(error: &sqlx::Error) -> &'static str {
     database::advice(error).unwrap_or("check the server and DATABASE_URL")
 }
 
-/// The message about the first foreign object, and the number of all.
 fn refusal(found: &[owners::Foreign]) -> String {
     let Some(first) = found.first() else { return String::new() };
     let more = if found.len() > 1 { format!(", as do {} more things", found.len() - 1) } else { String::new() };
@@ -118,7 +108,6 @@ fn refusal(found: &[owners::Foreign]) -> String {
     )
 }
 
-/// Whether the account lacks a right.
 fn is_denied(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
 }
@@ -146,7 +135,7 @@ pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), Migra
 async fn migrate_beside_others(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
     for _ in 1..TRIES {
         match migrate_locked(db, source_schemas).await {
-            Err(error) if error.is_in_the_way() => tracing::info!("waiting for others: {error}"),
+            Err(error) if error.is_in_the_way() => tracing::info!("waiting for another session: {error}"),
             outcome => return outcome,
         }
         sleep(PAUSE).await;
@@ -178,7 +167,6 @@ async fn migrate_locked(db: &PgPool, source_schemas: &[String]) -> Result<(), Mi
 /// The migrations of a database compared with this program's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Migrations of ours that it has.
     pub applied: usize,
     /// Migrations of ours that it lacks. Functions that are older than ours count as one.
     pub missing: usize,
@@ -186,7 +174,6 @@ pub struct Standing {
     pub newer: Option<String>,
 }
 
-/// Compares the migrations and functions that the database has with ours.
 pub async fn standing(connection: &mut PgConnection) -> Result<Standing, sqlx::Error> {
     let question = "select version, (select coalesce(max(revision), 0) from etl.etl_functions)
                     from etl._sqlx_migrations where success";

@@ -10,7 +10,6 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// The channel on which status changes are announced.
 pub const EVENTS_CHANNEL: &str = "vitrina_events";
 
 /// How long the connection may be silent before we ask whether it is still there.
@@ -25,16 +24,13 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Counts wake-ups: a reader waits for `changed()`, then reads the table from where it was.
 pub type Wakeups = watch::Receiver<u64>;
 
-/// Something that the listener noticed.
 #[derive(Debug)]
 pub enum Noticed<'a> {
     /// It connected: readers can now look for what they missed.
     Connected,
     /// All was silent for a while, and the connection is still there: nothing was missed.
     Silence,
-    /// A notification came.
     Notification {
-        /// The channel it came on.
         channel: &'a str,
         payload: &'a str,
     },

@@ -7,10 +7,8 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-/// The channel on which progress is announced.
 pub const PROGRESS_CHANNEL: &str = "vitrina_progress";
 
-/// How far a run is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     pub pipeline_id: Uuid,
@@ -22,18 +20,15 @@ pub struct Progress {
     pub rows_total: Option<i64>,
     /// Mean speed since the run began.
     pub rows_per_second: Option<f64>,
-    /// Estimate of the seconds left.
     pub eta_seconds: Option<f64>,
 }
 
-/// Mean speed and remaining time, if known.
 pub fn pace(rows_read: i64, rows_total: Option<i64>, seconds: Option<f64>) -> (Option<f64>, Option<f64>) {
     let speed = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| rows_read as f64 / seconds);
     let left = rows_total.map(|total| (total - rows_read).max(0) as f64);
     (speed, left.zip(speed.filter(|speed| *speed > 0.0)).map(|(left, speed)| left / speed))
 }
 
-/// Announces progress to all listeners.
 pub async fn announce(connection: &mut PgConnection, progress: &Progress) -> sqlx::Result<()> {
     let payload = serde_json::to_string(progress).unwrap_or_default();
     sqlx::query!("select pg_notify($1, $2)", PROGRESS_CHANNEL, payload).execute(connection).await?;

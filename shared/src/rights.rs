@@ -17,7 +17,6 @@ use crate::store::server::{self, Excess};
 /// How long to wait before asking again when the database is away.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// The advice about too many rights.
 pub const USE_THE_APP_ACCOUNT: &str =
     "leave this account to `vitrina migrate`, and give the services a DATABASE_URL with the account vitrina_app";
 

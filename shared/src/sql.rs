@@ -26,7 +26,6 @@ pub fn literals<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().map(literal).collect::<Vec<_>>().join(", ")
 }
 
-/// An array of texts and nulls.
 pub fn array(values: &[Option<String>]) -> String {
     let value = |value: &Option<String>| value.as_deref().map_or("null".to_owned(), literal);
     format!("array[{}]", values.iter().map(value).collect::<Vec<_>>().join(", "))

@@ -4,7 +4,7 @@
 
 pub mod backends;
 pub mod catalog;
-pub mod compared;
+pub mod comparison;
 pub mod dead_letters;
 pub mod horizon;
 pub mod installation;
@@ -32,14 +32,13 @@ use std::time::Duration;
 
 use sqlx::{PgConnection, postgres::types::PgInterval};
 
-/// A duration as the server takes it.
 fn interval(duration: Duration) -> PgInterval {
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(duration.as_micros()).unwrap_or(i64::MAX) }
 }
 
 /// Waits until everything that was committed before is on disk.
 ///
-/// Transactions that log a status change do not wait for it themselves (`etl.log_in_commit_order`): they would keep all others
+/// Transactions that log a status change do not wait for it themselves (`etl.log_in_commit_order`): they would keep all other transactions
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
 /// them share one wait; this is the smallest one.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
@@ -53,7 +52,7 @@ pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Lets a transaction wait for others than the database: for as long as an index takes.
+/// Lets a transaction wait for servers other than the database: for as long as an index takes.
 pub async fn be_patient(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query("set local idle_in_transaction_session_timeout = '10min'").execute(tx).await?;
     Ok(())

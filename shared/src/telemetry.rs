@@ -33,19 +33,14 @@ pub struct TelemetryGuard {
     _traces: Option<Traces>,
 }
 
-/// Why there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The filter cannot be parsed.
     #[error("VITRINA_LOG is \"{filter}\" which is no log filter: {reason}")]
     Filter { filter: String, reason: String },
-    /// The log file cannot be opened.
     #[error("VITRINA_LOG_FILE is {} which cannot be written: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// Spans cannot be sent.
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint} which spans cannot be sent to: {reason}")]
     Traces { endpoint: String, reason: String },
-    /// Another subscriber collects the events of this process already.
     #[error("the log was started already")]
     AlreadyStarted,
 }
@@ -77,7 +72,6 @@ fn open_file(config: &LogConfig) -> Result<Option<Arc<RotatingFile>>, TelemetryE
 /// Always off: notices and warnings of the server are users' texts (`raise warning`), and may quote rows.
 const NOTICES_OFF: &str = "sqlx::postgres::notice=off";
 
-/// The subscriber and its outputs.
 struct Log {
     layers: Layers,
     filter: EnvFilter,
@@ -137,28 +131,32 @@ mod tests {
     use super::*;
     use tracing::{info, info_span};
 
-    /// Logs two lines with `format` into a file and returns what the file then holds.
-    fn logged(format: LogFormat) -> String {
-        let directory = std::env::temp_dir().join(format!("vitrina-log-{format:?}-{}", std::process::id()));
+    /// What a log with these settings has in its file after `log` was called as often.
+    fn logged(name: &str, config: LogConfig, times: usize, log: impl Fn()) -> String {
+        let directory = std::env::temp_dir().join(format!("vitrina-log-{name}-{}", std::process::id()));
         let path = directory.join("deep/vitrina.log");
-        for _ in 0..2 {
-            let config = LogConfig { format, file: Some(path.clone()), ..LogConfig::default() };
+        let config = LogConfig { file: Some(path.clone()), ..config };
+        for _ in 0..times {
             let file = open_file(&config).expect("a file in the temporary directory");
             let subscriber = Log::new(&config, file).expect("a good filter").subscriber();
-            tracing::subscriber::with_default(subscriber, || {
-                let _span = info_span!("batch", pipeline = "films").entered();
-                info!(rows_read = 7, "batch closed");
-                tracing::debug!("not wanted");
-            });
+            tracing::subscriber::with_default(subscriber, &log);
         }
         let text = std::fs::read_to_string(&path).expect("the log");
         std::fs::remove_dir_all(directory).expect("the directory goes");
         text
     }
 
+    fn two_batches(format: LogFormat) -> String {
+        logged(&format!("{format:?}"), LogConfig { format, ..LogConfig::default() }, 2, || {
+            let _span = info_span!("batch", pipeline = "films").entered();
+            info!(rows_read = 7, "batch closed");
+            tracing::debug!("not wanted");
+        })
+    }
+
     #[test]
     fn a_text_file_is_appended_to_and_has_no_colours() {
-        let text = logged(LogFormat::Text);
+        let text = two_batches(LogFormat::Text);
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.ends_with("batch closed rows_read=7")), "{text}");
         assert!(text.contains("batch{pipeline=\"films\"}") && !text.contains('\u{1b}'), "{text}");
@@ -166,18 +164,12 @@ mod tests {
 
     #[test]
     fn nothing_that_is_logged_as_text_makes_a_line_of_its_own_or_steers_a_terminal() {
-        let path = std::env::temp_dir().join(format!("vitrina-log-forged-{}", std::process::id()));
-        let config = LogConfig { format: LogFormat::Text, file: Some(path.clone()), ..LogConfig::default() };
-        let file = open_file(&config).expect("a file in the temporary directory");
-        let subscriber = Log::new(&config, file).expect("a good filter").subscriber();
         let forged = "a\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J\u{2028}";
-        tracing::subscriber::with_default(subscriber, || {
+        let text = logged("forged", LogConfig::default(), 1, || {
             let span = info_span!("batch", pipeline = %forged, later = tracing::field::Empty).entered();
             span.record("later", tracing::field::display(forged));
             info!(error = %forged, quoted = forged, "{forged}");
         });
-        let text = std::fs::read_to_string(&path).expect("the log");
-        std::fs::remove_file(path).expect("the file goes");
         assert_eq!(text.matches("ERROR forged").count(), 5, "{text}");
         assert_eq!(text.matches(|c: char| c.is_control() || c == '\u{2028}').count(), 1, "{text:?}");
         assert!(text.ends_with('\n') && text.contains(r"a\n2026"), "{text:?}");
@@ -185,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_json_file_is_appended_to_and_has_an_object_a_line() {
-        let text = logged(LogFormat::Json);
+        let text = two_batches(LogFormat::Json);
         assert_eq!(text.lines().count(), 2);
         for line in text.lines() {
             let object: serde_json::Value = serde_json::from_str(line).expect("an object");
@@ -195,15 +187,11 @@ mod tests {
 
     #[test]
     fn what_a_query_raises_as_a_notice_is_never_logged() {
-        let path = std::env::temp_dir().join(format!("vitrina-notice-{}.log", std::process::id()));
-        let config = LogConfig { filter: "trace".to_owned(), file: Some(path.clone()), ..LogConfig::default() };
-        let log = Log::new(&config, open_file(&config).expect("a file")).expect("a log");
-        tracing::subscriber::with_default(log.subscriber(), || {
+        let config = LogConfig { filter: "trace".to_owned(), ..LogConfig::default() };
+        let text = logged("notice", config, 1, || {
             tracing::warn!(target: "sqlx::postgres::notice", "card 4111");
             tracing::warn!(target: "sqlx::query", "another");
         });
-        let text = std::fs::read_to_string(&path).expect("the log");
-        std::fs::remove_file(path).expect("the file goes");
         assert!(text.contains("another") && !text.contains("4111"), "{text}");
     }
 

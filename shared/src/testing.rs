@@ -13,7 +13,6 @@ use crate::{database, migrate};
 
 const MARTS: &str = include_str!("../../demo/marts.sql");
 
-/// Counts the databases of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A migrated database of its own, removed when dropped.
@@ -51,7 +50,6 @@ impl TestDatabase {
         &self.admin
     }
 
-    /// The address for the services' account.
     pub fn url(&self) -> String {
         format!("postgres://vitrina_app@{}:{}/{}", self.server.get_host(), self.server.get_port(), self.name)
     }
@@ -62,7 +60,6 @@ impl TestDatabase {
         format!("postgres://{user}@{host}:{port}/{}", self.name)
     }
 
-    /// Connects as the services' account does.
     pub fn connect_options(&self) -> PgConnectOptions {
         database::session(self.server.clone().username("vitrina_app").database(&self.name), "vitrina-test")
     }

@@ -4,12 +4,10 @@ use std::{error::Error, io};
 
 use tokio_rustls::rustls::{self, InvalidMessage};
 
-/// What the TLS library has against a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It does not trust the server's certificate, or there is none.
     Certificate,
-    /// The server does not speak TLS.
     NotTls,
 }
 

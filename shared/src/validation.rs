@@ -26,7 +26,6 @@ use crate::{
 pub use creation::plan as plan_mart;
 pub use target::problems as target_problems;
 
-/// What was found out about a draft.
 #[derive(Debug)]
 pub struct Review {
     /// Everything that is wrong; empty means that it can be stored and run.
@@ -39,21 +38,26 @@ pub struct Review {
     pub timed_out: bool,
 }
 
-/// A target as it was found.
 #[derive(Debug)]
 pub struct FoundTarget {
-    /// Its entry of the whitelist.
     pub entry: Target,
-    pub place: Place,
+    pub place: TargetPlace,
 }
 
-/// Where rows go.
 #[derive(Debug)]
-pub enum Place {
-    /// A table of `analytics` of that name.
+pub enum TargetPlace {
     Mart(String, MartTable),
     /// What a sink of this scheme keeps under this name. Workers ask it what is there when a run begins.
     External(&'static str, String),
+}
+
+impl TargetPlace {
+    async fn find(connection: &mut PgConnection, name: &TargetName, key: &[String]) -> sqlx::Result<Self> {
+        Ok(match name {
+            TargetName::Mart(table) => Self::Mart(table.clone(), tables::read_mart(connection, table, key).await?),
+            TargetName::External(scheme, name) => Self::External(scheme, name.clone()),
+        })
+    }
 }
 
 /// A reader's query that passed the guard.
@@ -61,30 +65,24 @@ pub enum Place {
 pub struct Reader {
     pub query: SourceQuery,
     pub columns: Vec<SourceColumn>,
-    /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,
-    /// The tables and views that it names, as SQL writes them.
     pub relations: BTreeSet<String>,
     /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
     pub origins: Vec<(u32, i16)>,
-    /// What makes it return other values each time it is read, such as `now()`.
     pub unsteady: BTreeSet<String>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
 
 impl Reader {
-    /// The names of what arrives at the target.
     pub fn arriving_names(&self) -> Vec<&str> {
         self.arriving.iter().map(|column| column.name.as_str()).collect()
     }
 
-    /// Whether the query places its pages itself.
     pub fn pages_itself(&self) -> bool {
         !self.query.placeholders().is_empty()
     }
 
-    /// The types of the columns that an incremental run walks by.
     pub fn walk_types(&self, draft: &PipelineDraft) -> Vec<&str> {
         let names = draft.incremental_key.iter().chain(&draft.incremental_id_key);
         let column = |name: &String| self.columns.iter().find(|column| column.name == *name);
@@ -92,7 +90,6 @@ impl Reader {
     }
 }
 
-/// Finds out everything about a draft.
 pub async fn review(
     db: &PgPool,
     describing: &Describing,
@@ -100,7 +97,7 @@ pub async fn review(
     schemas: &SourceSchemas,
     transforms: &Registry,
 ) -> Result<Review, sqlx::Error> {
-    // The description may take seconds: meanwhile others need the connection.
+    // The description may take seconds: meanwhile other requests need the connection.
     let described = describe(describing, draft, schemas).await?;
     judge(&mut *db.acquire().await?, draft, described, transforms).await
 }
@@ -128,7 +125,6 @@ fn written(draft: &PipelineDraft) -> Option<(&str, &'static str)> {
     draft.reader().filter(|(sql, _)| !sql.trim().is_empty())
 }
 
-/// Judges a draft whose query was described.
 pub async fn judge(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
@@ -189,12 +185,6 @@ async fn find_target(
     let unlisted = unlisted.collect();
     entries.retain(|entry| entry.target == last);
     let (Some(entry), Ok(name)) = (entries.pop(), last.parse()) else { return Ok((unlisted, None)) };
-    let place = match name {
-        TargetName::Mart(name) => {
-            let table = tables::look(connection, &name, &entry.key).await?;
-            Place::Mart(name, table)
-        }
-        TargetName::External(scheme, name) => Place::External(scheme, name),
-    };
+    let place = TargetPlace::find(connection, &name, &entry.key).await?;
     Ok((unlisted, Some(FoundTarget { entry, place })))
 }

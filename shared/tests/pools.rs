@@ -84,7 +84,7 @@ async fn a_pool_that_gives_out_no_connection_any_more_is_replaced_while_the_data
     let stop = tokio_util::sync::CancellationToken::new();
     let looked_after = pool.clone();
     let (looking, stopped) = (stop.clone(), stop.clone().drop_guard());
-    let task = tokio::spawn(async move { looked_after.look_after(&looking).await });
+    let task = tokio::spawn(async move { looked_after.replace_when_stuck(&looking).await });
     let never_comes_back = pool.current().acquire().await.unwrap();
     assert!(pool.current().acquire().await.is_err(), "there is a second connection");
     let replaced = async { while sqlx::query("select 1").execute(&pool.current()).await.is_err() {} };

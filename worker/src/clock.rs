@@ -49,8 +49,18 @@ struct Reading {
 }
 
 impl DatabaseClock {
-    /// Notes what the clock said just now. Returns the time to which it went back, if that is not noted for the pipelines yet.
-    fn note(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    /// Notes what the clock said just now. If it went back, notes that for all pipelines that walk by it; whether it did.
+    pub async fn note(&self, connection: &mut PgConnection, asked: Instant, said: DateTime<Utc>) -> sqlx::Result<bool> {
+        let Some(from) = self.find_step(asked, said) else { return Ok(false) };
+        let pipelines = horizon::owe_all(connection, from).await?;
+        let mut known = unpoisoned(&self.0);
+        known.unnoted = known.unnoted.filter(|unnoted| *unnoted < from);
+        report_step(from, pipelines);
+        Ok(true)
+    }
+
+    /// The time to which the clock went back, if that is not noted for the pipelines yet.
+    fn find_step(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let now = Reading { asked, answered: Instant::now(), said };
         let mut known = unpoisoned(&self.0);
         let step = known.last.and_then(|last| set_back_to(last, now));
@@ -60,26 +70,6 @@ impl DatabaseClock {
         }
         known.unnoted
     }
-
-    /// This step is noted for all pipelines.
-    fn forget_step(&self, step: DateTime<Utc>) {
-        let mut known = unpoisoned(&self.0);
-        known.unnoted = known.unnoted.filter(|unnoted| *unnoted < step);
-    }
-}
-
-/// Notes what the database's clock said just now. If it went back, notes that for all pipelines that walk by it; whether it did.
-pub async fn note(
-    connection: &mut PgConnection,
-    clock: &DatabaseClock,
-    asked: Instant,
-    said: DateTime<Utc>,
-) -> sqlx::Result<bool> {
-    let Some(from) = clock.note(asked, said) else { return Ok(false) };
-    let pipelines = horizon::owe_all(connection, from).await?;
-    clock.forget_step(from);
-    report_step(from, pipelines);
-    Ok(true)
 }
 
 /// The earliest time that the clock can have said between two readings, if it went back between them.

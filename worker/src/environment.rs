@@ -219,31 +219,19 @@ fn essence(pipeline: PipelineId, inputs: &PipelineDraft) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vitrina_shared::domain::{Mode, PipelineOptions, Task, TaskKind};
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn inputs_that_differ_in_any_option_of_a_transform_are_reviewed_anew() {
-        let mask = |column: &str| PipelineDraft {
-            name: "films".to_owned(),
-            description: String::new(),
-            kind: TaskKind::Rust,
-            mode: Mode::Full,
-            source_query: None,
-            target_table: "analytics.films".to_owned(),
-            batch_size: 10,
-            incremental_key: None,
-            incremental_id_key: None,
-            enabled: true,
-            options: PipelineOptions::default(),
-            tasks: vec![Task {
-                order_index: 1,
-                task_type: TaskKind::Rust,
-                body: "mask".to_owned(),
-                target_table: None,
-                options: serde_json::Map::from_iter([("columns".to_owned(), serde_json::json!([column]))]),
-            }],
+        let mask = |column: &str| -> PipelineDraft {
+            let task = json!({"order_index": 1, "task_type": "RUST", "body": "mask", "options": {"columns": [column]}});
+            serde_json::from_value(json!({
+                "name": "films", "description": "", "kind": "RUST", "mode": "full", "target_table": "analytics.films",
+                "batch_size": 10, "enabled": true, "options": {}, "tasks": [task],
+            }))
+            .expect("a draft")
         };
         let pipeline = PipelineId::generate();
         assert_eq!(essence(pipeline, &mask("title")), essence(pipeline, &mask("title")));

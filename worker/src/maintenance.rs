@@ -33,7 +33,7 @@ use vitrina_shared::{
 };
 
 use self::{forgotten::Forgotten, rescue::Silent};
-use crate::{clock, environment::Environment};
+use crate::environment::Environment;
 
 /// How many heartbeats a worker may miss before its jobs are given to others.
 pub const MISSED_HEARTBEATS: u32 = 3;
@@ -104,7 +104,7 @@ async fn beat_once(env: &Environment, heartbeat: Duration, forgotten: &mut Forgo
     let mut connection = env.control.acquire().await?;
     let asked = time::Instant::now();
     let beat = queue::beat(&mut connection, &report).await?;
-    clock::note(&mut connection, &env.clock, asked, beat.clock).await?;
+    env.clock.note(&mut connection, asked, beat.clock).await?;
     forgotten.note(&beat.forgotten);
     Ok(beat)
 }

@@ -78,7 +78,7 @@ impl Reviewed {
         (transforms, sinks): (&Registry, &Sinks),
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
-        let Checked { reader, target } = check(connection, inputs, described, transforms).await?;
+        let (reader, target) = check(connection, inputs, described, transforms).await?;
         let relation = sinks.relation(&target)?;
         let installation = match relation {
             Some(_) => Uuid::nil(),
@@ -90,20 +90,13 @@ impl Reviewed {
     }
 }
 
-/// A query and a target that go together.
-#[derive(Debug)]
-pub struct Checked {
-    pub reader: Arc<Reader>,
-    pub target: FoundTarget,
-}
-
 /// Checks inputs like those of a new pipeline, with what their source said of the query.
 pub async fn check(
     connection: &mut PgConnection,
     inputs: &PipelineDraft,
     described: Described,
     transforms: &Registry,
-) -> Result<Checked, BatchError> {
+) -> Result<(Arc<Reader>, FoundTarget), BatchError> {
     let review = validation::judge(connection, inputs, described, transforms).await?;
     let Some(reader) = review.reader.filter(|_| review.problems.is_empty()) else {
         let list: Vec<_> = review.problems.iter().map(|p| format!("{}: {}", p.field, p.message)).collect();
@@ -114,7 +107,7 @@ pub async fn check(
         let (name, _) = inputs.final_target();
         return Err(BatchError::fatal(format!("target `{name}` is not in the whitelist any more")));
     };
-    Ok(Checked { reader: Arc::new(reader), target })
+    Ok((Arc::new(reader), target))
 }
 
 impl Plan {

@@ -14,7 +14,6 @@ pub mod postgres;
 mod registry;
 mod scope;
 mod subject;
-mod unfinished;
 
 use std::{fmt, sync::Arc};
 
@@ -35,8 +34,8 @@ pub use self::{
     external::{External, ExternalSink},
     postgres::PostgresSink,
     registry::Sinks,
+    scope::refuse_unfinished,
     subject::Subject,
-    unfinished::refuse as refuse_unfinished,
 };
 pub use crate::{error::BatchError, rejected::Rejected};
 

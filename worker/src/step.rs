@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
-use vitrina_shared::domain::{ErrorClass, PipelineId, transform::Document};
+use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
 pub use registry::{Construct, StepRegistry};
 pub use sequence::{ProcessedRow, Sequence};
@@ -58,7 +58,7 @@ pub type Block = Vec<BlockRow>;
 pub struct BlockRow {
     /// Its place in the block as it was read.
     place: usize,
-    pub document: Document,
+    pub document: RowDocument,
 }
 
 impl BlockRow {

@@ -12,6 +12,7 @@ use salvo::{
     oapi::endpoint,
     sse::{SseEvent, SseKeepAlive},
 };
+use serde_json::json;
 use tokio::{
     sync::broadcast::{self, error::RecvError},
     time::timeout,
@@ -54,7 +55,7 @@ const RETRY: Duration = Duration::from_millis(500);
         ("follow" = Option<bool>, Query, description = "`false` ends the stream when the log is read to its end"),
         ("Last-Event-ID" = Option<String>, Header, description = "Begin after this event; without it begin now"),
     ),
-    responses((status_code = 200, description = "Events `transition`, whose data is a Transition, and `progress`, which have no id", content_type = "text/event-stream", body = String)),
+    responses((status_code = 200, description = "Events `transition`, whose data is a Transition, `progress`, which have no id, and `gap` at the beginning where transitions after `Last-Event-ID` were removed", content_type = "text/event-stream", body = String)),
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
@@ -69,23 +70,26 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     // Subscribed before the cursor is read, so that every later entry wakes the stream.
     let wakeups = app.wakeups.clone();
     let pipeline = resolve(&app, only).await?;
-    let cursor = first_cursor(&app, req, pipeline, last).await?;
+    let (cursor, resumes) = first_cursor(&app, req, pipeline, last).await?;
     let progress = app.progress.subscribe();
-    let page = VecDeque::new();
-    let feed = Feed { app, values, cursor, pipeline, page, caught_up: false, ends, wakeups, progress, _room: room };
+    let (page, gap) = (VecDeque::new(), None);
+    let caught_up = false;
+    let feed =
+        Feed { app, values, cursor, resumes, gap, pipeline, page, caught_up, ends, wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
 
-async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, last: i64) -> ApiResult<i64> {
+/// The id to begin after, and whether the client has it from an earlier stream.
+async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, last: i64) -> ApiResult<(i64, bool)> {
     match input::header(req, "last-event-id")? {
         Some(text) => match text.parse() {
-            Ok(id @ 0..) => Ok(id),
+            Ok(id @ 0..) => Ok((id, true)),
             Ok(_) | Err(_) => {
                 Err(ApiError::invalid("Last-Event-ID", "takes the id of an event: a whole number from 0"))
             }
         },
-        None => Ok(transitions::before_last(&mut *app.db().acquire().await?, pipeline, last).await?),
+        None => Ok((transitions::before_last(&mut *app.db().acquire().await?, pipeline, last).await?, false)),
     }
 }
 
@@ -106,6 +110,10 @@ struct Feed {
     app: Arc<App>,
     values: Values,
     cursor: i64,
+    /// Whether the client may have missed entries that were removed since: asked with the first page.
+    resumes: bool,
+    /// The greatest id of those entries, to be announced.
+    gap: Option<i64>,
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
     caught_up: bool,
@@ -130,6 +138,9 @@ impl Feed {
     /// The next event; none when the process stops, or at the log's end with `follow=false`.
     async fn next(&mut self) -> Option<SseEvent> {
         while !self.app.stop.is_cancelled() {
+            if let Some(up_to) = self.gap.take() {
+                return SseEvent::default().name("gap").json(json!({"after": self.cursor, "up_to": up_to})).ok();
+            }
             if let Some(transition) = self.page.pop_front() {
                 self.cursor = transition.id;
                 return event(transition, self.values);
@@ -166,9 +177,16 @@ impl Feed {
         }
     }
 
-    async fn read(&self) -> Result<Vec<Transition>, sqlx::Error> {
+    async fn read(&mut self) -> Result<Vec<Transition>, sqlx::Error> {
         let mut connection = self.app.db().acquire().await?;
-        transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await
+        let page = transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await?;
+        // After the page, so that no entry can be removed unnoticed between the two statements.
+        if self.resumes {
+            let removed = transitions::removed_up_to(&mut connection).await?;
+            self.gap = (self.cursor < removed).then_some(removed);
+            self.resumes = false;
+        }
+        Ok(page)
     }
 
     /// Waits until the log may have grown or progress was announced; none when the process stops.

@@ -10,8 +10,8 @@ use salvo::{
 };
 use serde::Serialize;
 use vitrina_shared::{
-    configuration::{self, ConfigurationError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem, TaskPlan, bounds::MAX_STEPS},
+    definitions::{self, DefinitionError, OnCheckpoint},
+    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem, bounds::MAX_STEPS, task_plan},
     store::{pipelines, runs, state},
     validation::{self, Reader, Review},
 };
@@ -88,7 +88,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot) -> ApiResult<Versioned
     let app = App::of(depot)?;
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
     refuse_problems(&app, &Actor::of(depot)?, &draft, None).await?;
-    let pipeline = configuration::create(&app.db(), &draft).await?;
+    let pipeline = definitions::create(&app.db(), &draft).await?;
     Ok(Versioned { view: pipeline.into(), created: true })
 }
 
@@ -123,11 +123,11 @@ async fn change_on_turn(
     for _ in 0..CHANGE_ATTEMPTS {
         let current = find(&app, &pipeline.into()).await?;
         if expected.as_ref().is_some_and(|versions| !versions.contains(&current.version)) {
-            return Err(ConfigurationError::VersionChanged(current.version).into());
+            return Err(DefinitionError::VersionChanged(current.version).into());
         }
         let draft = patch.clone().apply(current.draft.clone());
         // The state is checked before the draft: a change that the state forbids is refused for that reason, valid or not.
-        configuration::check_busy(&current, &draft)?;
+        definitions::check_busy(&current, &draft)?;
         let on_change = if only_described_or_disabled(&current.draft, &draft) {
             refuse(draft.problems(&app.transforms))?;
             OnCheckpoint::Keep
@@ -135,9 +135,9 @@ async fn change_on_turn(
             let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
             on_checkpoint(&app, &actor, &current.draft, &draft, reader.as_ref()).await?
         };
-        match configuration::change(&app.db(), current.id, current.version, &draft, on_change, actor.cause()).await {
+        match definitions::change(&app.db(), current.id, current.version, &draft, on_change, actor.cause()).await {
             Ok(changed) => return Ok(Versioned { view: changed.into(), created: false }),
-            Err(ConfigurationError::VersionChanged(_)) if expected.is_none() => {}
+            Err(DefinitionError::VersionChanged(_)) if expected.is_none() => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -160,7 +160,7 @@ pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent
     // The removal may wait for a batch: of many requests, only one holds a connection.
     let (turn, db) = (app.changes.take(&found).await?, app.db());
     turns::finish(turn, async move {
-        configuration::delete(&db, &found.into(), expected.as_deref()).await?;
+        definitions::delete(&db, &found.into(), expected.as_deref()).await?;
         Ok(NoContent)
     })
     .await
@@ -191,7 +191,7 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
 /// A plan that is too long is not checked step by step.
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     if draft.tasks.len() > MAX_STEPS {
-        let problems = TaskPlan::problems(&draft.tasks, &app.transforms);
+        let problems = task_plan::problems(&draft.tasks, &app.transforms);
         return Ok(Review { problems, reader: None, target: None, timed_out: false });
     }
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
@@ -200,7 +200,7 @@ async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Re
 
 /// Conflicts of the draft with other pipelines.
 async fn sharing(app: &App, draft: &PipelineDraft, itself: Option<PipelineId>) -> ApiResult<Option<Problem>> {
-    Ok(configuration::sharing_problem(&mut *app.db().acquire().await?, draft, itself).await?)
+    Ok(definitions::sharing_problem(&mut *app.db().acquire().await?, draft, itself).await?)
 }
 
 async fn refuse_problems(

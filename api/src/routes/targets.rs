@@ -3,7 +3,7 @@
 use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing::Json};
 use serde_json::Value;
 use vitrina_shared::{
-    configuration::{self, AllowError, ForgetError, WantedTarget},
+    definitions::{self, AllowError, ForgetError, WantedTarget},
     store::targets,
 };
 
@@ -53,10 +53,10 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let wanted = WantedTarget { target: &input.target, key: &input.key, options: &options, create_from };
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     let allowed = if dry_run {
-        configuration::try_target(&app.db(), &describing, &wanted, &app.schemas).await?
+        definitions::try_target(&app.db(), &describing, &wanted, &app.schemas).await?
     } else {
         res.status_code(StatusCode::CREATED);
-        configuration::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?
+        definitions::allow_target(&app.db(), &describing, &wanted, &app.schemas, actor.cause()).await?
     };
     Ok(Json(AllowedTargetView::new(&wanted, allowed)))
 }
@@ -71,7 +71,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let target: String = req.param("t").unwrap_or_default();
-    configuration::forget_target(&app.db(), &target, actor.cause()).await?;
+    definitions::forget_target(&app.db(), &target, actor.cause()).await?;
     Ok(NoContent)
 }
 

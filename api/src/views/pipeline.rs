@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vitrina_shared::{
-    configuration::{Allowed, WantedTarget},
+    definitions::{Allowed, WantedTarget},
     domain::{
         FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Status, Target, Task, TaskKind,
         transform::TransformKind,

@@ -162,6 +162,37 @@ async fn announce(api: &Api, pipeline: &Value, rows_read: i64) {
 }
 
 #[tokio::test]
+async fn a_client_that_comes_back_too_late_learns_that_transitions_were_removed() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    two_transitions(&api, "genres").await;
+    two_transitions(&api, "genres").await;
+    let ids = logged(&api).await;
+    let aged = "update etl.etl_transitions set at = at - interval '2 days'";
+    sqlx::query(aged).execute(api.db.admin()).await.unwrap();
+    let pruned: i64 = sqlx::query_scalar("select etl.prune_log('1 day', 2)").fetch_one(api.db.pool()).await.unwrap();
+    assert_eq!(pruned, 2);
+
+    for (seen, gap) in [(0, true), (ids[0], true), (ids[1], false), (ids[2], false)] {
+        let mut events = api.events("?follow=false", Some(seen)).await;
+        assert_eq!(events.next().await, Some(Event::Comment));
+        if gap {
+            assert_eq!(events.next().await, Some(Event::Gap(json!({"after": seen, "up_to": ids[1]}))));
+        }
+        let kept: Vec<i64> = ids[2..].iter().copied().filter(|id| *id > seen).collect();
+        let mut shown = Vec::new();
+        while let Some(event) = events.next().await {
+            let Event::Transition(id, _) = event else { panic!("{event:?}") };
+            shown.push(id);
+        }
+        assert_eq!(shown, kept, "after {seen}");
+    }
+    let mut newest = api.events("?last=1&follow=false", None).await;
+    assert_eq!(newest.next().await, Some(Event::Comment));
+    assert!(matches!(newest.next().await, Some(Event::Transition(..))), "a new stream has missed nothing");
+}
+
+#[tokio::test]
 async fn a_wrong_request_for_events_is_refused() {
     let api = Api::start().await;
     expect_problem(api.get("/events?pipeline=nobody"), 404, "not-found").await;

@@ -2,13 +2,18 @@
 
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use vitrina_shared::domain::report::{
+    BothValues, Depth, Difference, DifferenceKind, Preview, PreviewColumn, Reconciliation, Repaired, Replay,
+    ReplayOutcome, ReplayedLetter, Verdict,
+};
 
 use crate::support::{Api, eventually, expect, expect_problem, messages};
 
 /// Does what a worker would: ends the one unfinished report once it is there.
-async fn simulate_worker(api: &Api, end: &'static str) {
+async fn simulate_worker(api: &Api, end: &str) {
     eventually("a report", async || {
-        let ended = sqlx::query(end).execute(api.db.pool()).await.unwrap();
+        let ended = sqlx::query(AssertSqlSafe(end.to_owned())).execute(api.db.pool()).await.unwrap();
         (ended.rows_affected() == 1).then_some(())
     })
     .await;
@@ -171,6 +176,69 @@ async fn a_reconciliation_has_every_field_of_the_contract() {
     let asked = "select count(*) from etl.etl_reports
                  where request = '{\"kind\": \"reconcile\", \"depth\": \"rows\", \"repair\": \"all\"}'";
     assert_eq!(api.count(asked).await, 1);
+}
+
+fn reconciliation() -> Reconciliation {
+    let both = BothValues { source: Some("a".to_owned()), target: Some("b".to_owned()) };
+    let sample = Difference {
+        kind: DifferenceKind::Different,
+        key: [("id".to_owned(), Some("1".to_owned()))].into(),
+        columns: [("name".to_owned(), both)].into(),
+    };
+    Reconciliation {
+        depth: Depth::Rows,
+        source_rows: 1,
+        target_rows: 2,
+        missing: Some(3),
+        extra: Some(4),
+        different: Some(5),
+        in_flight: 6,
+        control_column: "modified".to_owned(),
+        source_min: Some("c".to_owned()),
+        source_max: Some("d".to_owned()),
+        target_min: Some("e".to_owned()),
+        target_max: Some("f".to_owned()),
+        verdict: Verdict::Drift,
+        sample: vec![sample],
+        note: Some("g".to_owned()),
+        repaired: Some(Repaired { written: 7, removed: 8 }),
+        took_ms: 9,
+    }
+}
+
+fn replay() -> Replay {
+    let mut replay = Replay { left: 1, took_ms: 2, ..Replay::default() };
+    replay.note(ReplayedLetter { id: 3, outcome: ReplayOutcome::Refused, error: Some("no".to_owned()) });
+    replay
+}
+
+fn rows() -> Preview {
+    Preview {
+        columns: vec![PreviewColumn { name: "id".to_owned(), type_name: "bigint".to_owned() }],
+        rows: vec![serde_json::value::to_raw_value(&json!({"id": 1})).unwrap()],
+        omitted: 2,
+        refused: vec!["no".to_owned()],
+        took_ms: 3,
+    }
+}
+
+/// Answers have a description of their own, and no field that a worker writes may be lost between the two.
+#[tokio::test]
+async fn every_field_that_a_worker_writes_is_in_the_answer() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    for (path, written) in [
+        ("reconcile", serde_json::to_value(reconciliation()).unwrap()),
+        ("dead-letters/replay", serde_json::to_value(replay()).unwrap()),
+        ("preview", serde_json::to_value(rows()).unwrap()),
+    ] {
+        let end = format!(
+            "update etl.etl_reports set status = 'DONE', finished_at = now(), result = '{written}' where status = 'QUEUED'"
+        );
+        let request = api.post(&format!("/pipelines/genres/{path}?wait=15"));
+        let (answer, ()) = tokio::join!(expect(request, StatusCode::OK), simulate_worker(&api, &end));
+        assert_eq!(answer, written, "{path}");
+    }
 }
 
 #[tokio::test]

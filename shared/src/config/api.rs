@@ -7,7 +7,6 @@ use super::env::{Env, FromEnv};
 use super::metrics_token::MetricsToken;
 use super::tokens::Tokens;
 
-/// The settings of the REST API.
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
     /// Where the API listens: `VITRINA_ADDR`. Loopback, unless there are tokens.

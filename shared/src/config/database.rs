@@ -39,7 +39,6 @@ pub struct DatabaseUrl {
 pub struct DatabaseUrlError(String);
 
 impl OptionalDatabaseConfig {
-    /// The database at `url`, with this pool's size.
     pub fn at(&self, url: DatabaseUrl) -> DatabaseConfig {
         DatabaseConfig { url, max_connections: self.max_connections }
     }
@@ -70,7 +69,6 @@ impl DatabaseUrl {
         self.text.expose()
     }
 
-    /// The options with which sqlx connects.
     pub fn connect_options(&self) -> PgConnectOptions {
         self.options.clone()
     }

@@ -15,10 +15,8 @@ static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Why the `.env` file was not read. Names the place, never the content: the file holds secrets.
 #[derive(Debug, thiserror::Error)]
 pub enum DotenvError {
-    /// The file is there but cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// A line is not `NAME=value`.
     #[error(
         "{} line {line} is not of the form NAME=value (put a value with spaces or special characters into quotes)",
         path.display()

@@ -8,7 +8,6 @@ use super::env::{Env, FromEnv};
 
 pub use address::{Credentials, ElasticsearchUrl, ElasticsearchUrlError};
 
-/// The Elasticsearch server, where one is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElasticsearchConfig {
     /// `ELASTICSEARCH_URL`, if set.

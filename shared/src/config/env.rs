@@ -11,43 +11,37 @@ use std::time::Duration;
 pub struct Env {
     lookup: Lookup,
     overrides: HashMap<&'static str, String>,
-    problems: Vec<Problem>,
+    problems: Vec<SettingProblem>,
 }
 
 type Lookup = Box<dyn Fn(&str) -> Option<OsString>>;
 
-/// A struct that is read from variables.
 pub trait FromEnv: Sized {
     /// Reads the struct. Every wrong variable is reported to `env`; `None` if no default can replace it.
     fn from_env(env: &mut Env) -> Option<Self>;
 }
 
-/// One wrong variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct SettingProblem {
     /// The variable's name, for instance `VITRINA_ADDR`.
     pub variable: &'static str,
     /// What is wrong with it and what it takes, as the rest of a sentence that starts with the name.
     pub message: String,
 }
 
-/// Every wrong variable, a sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigErrors(Vec<Problem>);
+pub struct ConfigErrors(Vec<SettingProblem>);
 
 impl Env {
-    /// Reads the variables of this process.
     pub fn from_process() -> Self {
         Self::from_lookup(|name| std::env::var_os(name))
     }
 
-    /// Reads the given variables and no others.
     pub fn from_pairs<K: Into<String>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         let pairs: HashMap<String, OsString> = pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
         Self::from_lookup(move |name| pairs.get(name).cloned())
     }
 
-    /// Reads variables from wherever `lookup` finds them.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
         Self { lookup: Box::new(lookup), overrides: HashMap::new(), problems: Vec::new() }
     }
@@ -121,10 +115,9 @@ impl Env {
 
     /// Notes that a variable is wrong; `message` continues a sentence that starts with its name.
     pub(super) fn report(&mut self, variable: &'static str, message: impl fmt::Display) {
-        self.problems.push(Problem { variable, message: message.to_string() });
+        self.problems.push(SettingProblem { variable, message: message.to_string() });
     }
 
-    /// Whether a problem with this variable was noted.
     pub(super) fn reported(&self, variable: &str) -> bool {
         self.problems.iter().any(|problem| problem.variable == variable)
     }
@@ -146,8 +139,7 @@ macro_rules! from_env_for_tuples {
 from_env_for_tuples! { (A, B) (A, B, C) (A, B, C, D) (A, B, C, D, E) (A, B, C, D, E, F) }
 
 impl ConfigErrors {
-    /// The problems, in the order in which the variables were read.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[SettingProblem] {
         &self.0
     }
 }
@@ -162,7 +154,7 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SettingProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}.", self.variable, self.message)
     }

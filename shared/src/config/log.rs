@@ -10,7 +10,6 @@ use super::env::{Env, FromEnv};
 /// A hundred megabytes.
 const FILE_BYTES: u64 = 104_857_600;
 
-/// The settings of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
     /// Which events are logged, in the syntax of `tracing`: `VITRINA_LOG`.
@@ -27,7 +26,6 @@ pub struct LogConfig {
     pub otlp_endpoint: Option<String>,
 }
 
-/// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For people.

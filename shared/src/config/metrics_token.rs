@@ -12,7 +12,6 @@ use super::tokens::{SHORTEST_SECRET, bearer, hash};
 
 const VARIABLE: &str = "VITRINA_METRICS_TOKEN";
 
-/// The token of `/metrics`.
 #[derive(Clone)]
 pub struct MetricsToken([u8; 32]);
 

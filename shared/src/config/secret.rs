@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

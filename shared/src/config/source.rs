@@ -3,7 +3,6 @@
 use super::env::{Env, FromEnv};
 use crate::domain::is_reserved;
 
-/// The schemas that source queries may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceConfig {
     /// The schemas, each once, in the order given: `VITRINA_SOURCE_SCHEMAS`.

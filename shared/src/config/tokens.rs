@@ -4,32 +4,32 @@
 //! the time an answer takes says nothing about them.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
+use crate::domain::named_enum;
+
 pub(super) const SHORTEST_SECRET: usize = 16;
 const LONGEST_NAME: usize = 64;
 
-/// What a caller may do; each role may do what the ones before it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// May look.
-    Viewer,
-    /// May also create, change and run pipelines.
-    Operator,
-    /// May do everything.
-    Admin,
+named_enum! {
+    /// What a caller may do; each role may do what the ones before it may.
+    Role {
+        /// May look.
+        Viewer = "viewer",
+        /// May also create, change and run pipelines.
+        Operator = "operator",
+        /// May do everything.
+        Admin = "admin",
+    }
 }
 
-/// A caller who showed a known secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The token's name, for logs and the transition log.
     pub name: Arc<str>,
-    /// What the caller may do.
     pub role: Role,
 }
 
@@ -68,15 +68,6 @@ impl Role {
     /// Whether this role is enough where `required` is asked for.
     pub fn may(self, required: Role) -> bool {
         self >= required
-    }
-
-    /// The role as it is written in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Operator => "operator",
-            Self::Admin => "admin",
-        }
     }
 }
 
@@ -134,7 +125,7 @@ impl Token {
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(allowed) {
             return Err(TokensError::Name(number));
         }
-        let role = role.parse().map_err(|()| TokensError::Role(number))?;
+        let role = role.parse::<Role>().map_err(|_| TokensError::Role(number))?;
         if secret.chars().count() < SHORTEST_SECRET {
             return Err(TokensError::Short(number));
         }
@@ -150,20 +141,6 @@ pub(super) fn hash(secret: &str) -> [u8; 32] {
 pub fn bearer(authorization: &str) -> Option<&str> {
     let (scheme, secret) = authorization.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
-}
-
-impl FromStr for Role {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Viewer, Self::Operator, Self::Admin].into_iter().find(|role| role.as_str() == text).ok_or(())
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl fmt::Debug for Tokens {
@@ -192,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_leads_to_nobody() {
+    fn anything_else_names_no_caller() {
         for secret in ["", "anna", "anna-secret-1234", "anna-secret-123456", "viewer:anna-secret-12345"] {
             assert_eq!(name_and_role(secret), None, "{secret}");
         }

@@ -12,13 +12,11 @@ use crate::metrics::HISTOGRAM_PIPELINES;
 /// The default time for which a stopping worker waits for its batches.
 pub const DRAIN: Duration = Duration::from_secs(30);
 
-/// The default limit on the size of a row, in bytes.
 const MAX_ROW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// The longest that anything is kept: a century.
 const MAX_KEPT_DAYS: u64 = 36_500;
 
-/// The settings of one worker process.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
     /// Where `/metrics` is served: `VITRINA_METRICS_ADDR`.
@@ -41,19 +39,18 @@ pub struct WorkerConfig {
     pub drain: Duration,
     /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
     pub max_row_bytes: u32,
-    /// How long what has ended is kept.
     pub retention: Retention,
-    /// The Elasticsearch of marts that are indexes.
     pub elasticsearch: ElasticsearchConfig,
 }
 
-/// How long what has ended is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
     /// Runs: `VITRINA_RUNS_KEPT_DAYS`.
     pub runs: Duration,
     /// Reports: `VITRINA_REPORTS_KEPT_DAYS`.
     pub reports: Duration,
+    /// Entries of the transition log: `VITRINA_TRANSITIONS_KEPT_DAYS`.
+    pub transitions: Duration,
 }
 
 impl Retention {
@@ -62,7 +59,11 @@ impl Retention {
             let days: u64 = env.number(variable, default, 1..=MAX_KEPT_DAYS);
             Duration::from_secs(days * 86_400)
         };
-        Self { runs: days("VITRINA_RUNS_KEPT_DAYS", 90), reports: days("VITRINA_REPORTS_KEPT_DAYS", 1) }
+        Self {
+            runs: days("VITRINA_RUNS_KEPT_DAYS", 90),
+            reports: days("VITRINA_REPORTS_KEPT_DAYS", 1),
+            transitions: days("VITRINA_TRANSITIONS_KEPT_DAYS", 365),
+        }
     }
 }
 
@@ -113,6 +114,7 @@ mod tests {
         assert_eq!(worker.max_row_bytes, 16_777_216);
         assert_eq!(worker.retention.runs, Duration::from_secs(90 * 86_400));
         assert_eq!(worker.retention.reports, Duration::from_secs(86_400));
+        assert_eq!(worker.retention.transitions, Duration::from_secs(365 * 86_400));
     }
 
     #[test]
@@ -129,6 +131,7 @@ mod tests {
             ("VITRINA_MAX_ROW_BYTES", "1000"),
             ("VITRINA_RUNS_KEPT_DAYS", "0"),
             ("VITRINA_REPORTS_KEPT_DAYS", "for ever"),
+            ("VITRINA_TRANSITIONS_KEPT_DAYS", "36501"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
         let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();

@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// What an error means to the code that asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The database is away or refuses sessions; the statement was not wrong.
@@ -13,11 +12,9 @@ pub enum Fault {
     ReadOnly,
     /// The server ended the statement, by a time-out or a cancellation.
     Interrupted,
-    /// A lock was not to be had in time.
     Locked,
     /// A text has characters that the server cannot store.
     Unstorable,
-    /// Anything else.
     Other,
 }
 

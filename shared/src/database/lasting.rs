@@ -20,7 +20,6 @@ const IN_VAIN: u32 = 2;
 /// How long a new connection may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
 
-/// The pool. Cheap to clone, as pools are.
 #[derive(Clone)]
 pub struct LastingPool {
     make: Arc<dyn Fn() -> PgPool + Send + Sync>,
@@ -34,13 +33,12 @@ impl LastingPool {
         Self { make: Arc::new(make), current }
     }
 
-    /// The pool that is in use now.
     pub fn current(&self) -> PgPool {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces the pool whenever that is needed, until `stop` is cancelled.
-    pub async fn look_after(&self, stop: &CancellationToken) {
+    pub async fn replace_when_stuck(&self, stop: &CancellationToken) {
         let mut in_vain = 0;
         loop {
             tokio::select! {
@@ -53,7 +51,7 @@ impl LastingPool {
                 tracing::warn!("no connection of the pool came back, and the database answers: the pool is replaced");
                 *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (self.make)();
                 in_vain = 0;
-                // Those that are in use come back, and are closed. It may wait for ever for the others.
+                // Connections in use are closed when they come back. Those that fell silent may never come back: hence the limit.
                 tokio::spawn(async move { timeout(Duration::from_secs(60), pool.close()).await });
             }
         }
@@ -66,7 +64,6 @@ impl fmt::Debug for LastingPool {
     }
 }
 
-/// Whether the database answers over a connection of its own.
 pub async fn answers(options: &PgConnectOptions) -> bool {
     let asked = async {
         let mut connection = PgConnection::connect_with(options).await?;

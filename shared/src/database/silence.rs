@@ -108,7 +108,7 @@ impl Silence {
             Ok(ended) => ended,
             Err(_silence) => {
                 tracing::warn!("a connection to the database did not end its statement and is closed");
-                // Others that are idle for a moment only are asked again before they are used.
+                // Connections that were idle for a moment only are asked again before they are used.
                 self.lock().doubtful_until = Some(Instant::now() + DOUBTS_FOR);
                 Ok(false)
             }
@@ -141,7 +141,6 @@ impl Silence {
 pub struct Watch(Silence);
 
 impl Watch {
-    /// How often a connection was taken until now.
     pub fn taken(&self) -> u64 {
         self.0.lock().taken
     }

@@ -6,22 +6,17 @@ use serde_json::{Map, Value};
 
 use super::Problem;
 
-/// Most steps of a plan.
 pub const MAX_STEPS: usize = 32;
 /// Most columns that a step's option names.
 pub const MAX_NAMES: usize = 200;
 /// Longest name of a column, as in PostgreSQL.
 pub const MAX_NAME_BYTES: usize = 63;
-/// Most columns of a target's key.
 pub const MAX_KEY_COLUMNS: usize = 16;
-/// Longest query.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
-/// Largest options, written as JSON.
 pub const MAX_OPTIONS_BYTES: usize = 64 * 1024;
 /// Deepest nesting of objects and lists in options, they themselves included.
 pub const MAX_OPTIONS_DEPTH: usize = 16;
 
-/// What is wrong with the size of options.
 pub fn options_problem(field: &str, options: &Map<String, Value>) -> Option<Problem> {
     let deepest = 1 + options.values().map(depth).max().unwrap_or(0);
     if deepest > MAX_OPTIONS_DEPTH {
@@ -32,7 +27,6 @@ pub fn options_problem(field: &str, options: &Map<String, Value>) -> Option<Prob
     (bytes > MAX_OPTIONS_BYTES).then(|| Problem::new(field, message()))
 }
 
-/// What is wrong with the columns that an option names.
 pub fn names_problem<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> Option<String> {
     if names.len() > MAX_NAMES {
         return Some(format!("columns: at most {MAX_NAMES} columns"));

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// and the value goes back to the server as it came, cast to the column's type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Value of the incremental key.
     pub key: String,
     /// Value of the id that tells apart rows with equal keys; none means before the first row with that key.
     pub id: Option<String>,

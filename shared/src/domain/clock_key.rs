@@ -8,10 +8,8 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, TimeDelta, Timelike, Utc,
 
 use super::checkpoint::key_time;
 
-/// The type of such a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockKey {
-    /// A `timestamptz`.
     Timestamp,
     Date,
 }

@@ -82,7 +82,6 @@ impl ColumnType {
         self.name == other.name && self.is_array == other.is_array
     }
 
-    /// Whether its values are arrays, of any number of dimensions.
     pub fn is_array(&self) -> bool {
         self.is_array
     }
@@ -116,7 +115,6 @@ impl ColumnType {
         }
     }
 
-    /// Whether its values are times without a time zone.
     pub fn is_local_clock(&self) -> bool {
         self.facts.key == Key::LocalClock && !self.is_array
     }
@@ -160,7 +158,6 @@ impl ColumnType {
         matches!(self.facts.family, Family::Sized | Family::Bits)
     }
 
-    /// Whether its values, or those of its elements, are JSON objects.
     pub fn is_json(&self) -> bool {
         matches!(self.facts.family, Family::Json | Family::Object)
     }
@@ -176,7 +173,6 @@ impl ColumnType {
         self.facts.hash != Hash::TextOf
     }
 
-    /// The function that hashes a single value.
     pub fn hash_function(&self) -> Option<&'static str> {
         match self.facts.hash {
             Hash::By(function) if !self.is_array => Some(function),
@@ -184,7 +180,6 @@ impl ColumnType {
         }
     }
 
-    /// How the least and the greatest value are found.
     pub fn extremes(&self) -> Extremes {
         match self.facts.extremes {
             Extremes::AsArray if self.is_array => Extremes::AsText,

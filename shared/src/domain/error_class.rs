@@ -4,7 +4,6 @@ use super::names::named_enum;
 pub use super::quoted_values::without_values;
 
 named_enum! {
-    /// The class of an error.
     ErrorClass {
         /// Will probably pass: a lost connection, a deadlock, a time-out.
         Transient = "Transient",
@@ -14,7 +13,6 @@ named_enum! {
         Quota = "Quota",
         /// Will fail the same way every time.
         Fatal = "Fatal",
-        /// One row is bad.
         Row = "Row",
     }
 }

@@ -44,9 +44,7 @@ id!(
 /// How a client names a pipeline: by id or by name. A name never looks like an id (see `PipelineDraft`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PipelineRef {
-    /// By identity.
     Id(PipelineId),
-    /// By unique name.
     Name(String),
 }
 

@@ -1,14 +1,15 @@
 //! What must hold between the columns that arrive and an index. Elasticsearch itself is not asked: workers do that.
 
-use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, Target, WriteMode};
+use serde_json::Value;
+
+use super::{IndexOptions, Mode, PipelineDraft, Problem, SourceColumn, WriteMode};
 
 /// Names that Elasticsearch keeps for itself.
 const RESERVED: &[&str] =
     &["_id", "_index", "_type", "_source", "_routing", "_version", "_seq_no", "_field_names", "_ignored", "_doc_count"];
 
-/// Where a pipeline does not fit the index that it writes.
-pub(super) fn mismatches(draft: &PipelineDraft, target: &Target, arriving: &[SourceColumn]) -> Vec<Problem> {
-    let (_, field) = draft.final_target();
+pub(super) fn mismatches(draft: &PipelineDraft, options: &Value, arriving: &[SourceColumn]) -> Vec<Problem> {
+    let (target, field) = draft.final_target();
     let (_, query) = draft.reader().unwrap_or(("", "source_query"));
     let mut problems: Vec<Problem> =
         arriving.iter().filter_map(name_problem).map(|message| Problem::new(query, message)).collect();
@@ -16,13 +17,13 @@ pub(super) fn mismatches(draft: &PipelineDraft, target: &Target, arriving: &[Sou
         let message = "an index is always built anew and swapped: leave full_strategy out";
         problems.push(Problem::new("options.full_strategy", message));
     }
-    match IndexOptions::parse(&target.options) {
+    match IndexOptions::parse(options) {
         Ok(options) => {
             let problem = write_problem(draft, &options, arriving);
             problems.extend(problem.map(|message| Problem::new(field, message)));
         }
         Err(wrong) => {
-            let said = |problem: Problem| format!("target `{}`: {} {}", target.target, problem.field, problem.message);
+            let said = |problem: Problem| format!("target `{target}`: {} {}", problem.field, problem.message);
             problems.extend(wrong.into_iter().map(|problem| Problem::new(field, said(problem))));
         }
     }

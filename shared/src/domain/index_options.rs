@@ -30,7 +30,6 @@ named_enum! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IndexOptions {
-    /// Primary shards of an index that is created.
     pub shards: u32,
     pub replicas: u32,
     /// How soon changes can be searched, as Elasticsearch writes durations; `-1` means never by itself.
@@ -41,7 +40,6 @@ pub struct IndexOptions {
     pub mappings: Map<String, Value>,
     /// How documents are written; `index` unless told otherwise.
     pub write: Option<WriteMode>,
-    /// How JSON columns are mapped.
     pub json: JsonFields,
     /// Size of a request's body before compression. A larger document goes alone.
     pub max_body_bytes: usize,
@@ -71,7 +69,6 @@ impl Default for IndexOptions {
 }
 
 impl IndexOptions {
-    /// Reads a target's options, or says what is wrong with each.
     pub fn parse(options: &Value) -> Result<Self, Vec<Problem>> {
         let parsed: Self = serde_path_to_error::deserialize(options).map_err(|error| {
             let path = error.path().to_string();
@@ -110,7 +107,7 @@ impl IndexOptions {
     fn mapping_problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.mappings.get("dynamic").is_some_and(|value| value != "strict") {
-            let message = "an index is always `strict`: a field that nobody mapped is an error and not a new field";
+            let message = "an index is always `strict`: a field without a mapping is an error and not a new field";
             problems.push(Problem::new("options.mappings.dynamic", message));
         }
         match self.mappings.get("properties") {

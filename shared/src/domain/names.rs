@@ -2,12 +2,9 @@
 
 /// An enum with one text form for each of its values.
 pub trait NamedEnum: Copy + Sized + 'static {
-    /// The enum's own name.
     const NAME: &'static str;
-    /// Every value, in the order of declaration.
     const VALUES: &'static [Self];
 
-    /// The text form.
     fn name(self) -> &'static str;
 }
 
@@ -29,7 +26,6 @@ macro_rules! named_enum {
             /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The text form.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+

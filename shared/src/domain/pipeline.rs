@@ -2,15 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use super::{
-    PipelineId, Problem, Status, TargetName, Task, TaskPlan,
-    bounds::{MAX_NAME_BYTES, MAX_QUERY_BYTES},
-    names::named_enum,
-    removal::MaxRemoved,
-    transform::Registry,
-};
+use super::{PipelineId, Status, Task, TaskKind, names::named_enum, removal::MaxRemoved};
 
 named_enum! {
     /// How a pipeline walks its source.
@@ -19,18 +12,6 @@ named_enum! {
         Full = "full",
         /// Reads what is new or changed since the checkpoint.
         Incremental = "incremental",
-    }
-}
-
-named_enum! {
-    /// What kind of code a pipeline or a task is.
-    TaskKind {
-        /// A query.
-        Sql = "SQL",
-        /// A transform that was registered in the deployment.
-        Rust = "RUST",
-        /// The older documents' word for a registered transform.
-        Python = "PYTHON",
     }
 }
 
@@ -76,25 +57,20 @@ named_enum! {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PipelineOptions {
-    /// What to do with NULL keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_keys: Option<NullKeys>,
-    /// How a full run replaces rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_strategy: Option<FullStrategy>,
     /// Re-read this many seconds before the checkpoint, where late commits cannot be known otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lookback_seconds: Option<u32>,
-    /// What the user says of the order of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_order: Option<KeyOrder>,
-    /// What to do with a row that the sink refuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_row_error: Option<OnRowError>,
     /// How many rows of a run may be put aside before it fails after all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rejects: Option<u32>,
-    /// How many rows of the target one run may remove.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_removed: Option<MaxRemoved>,
 }
@@ -130,7 +106,6 @@ pub struct PipelineDraft {
     pub tasks: Vec<Task>,
 }
 
-/// A stored pipeline.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     pub id: PipelineId,
@@ -143,12 +118,8 @@ pub struct Pipeline {
     pub updated_at: DateTime<Utc>,
 }
 
-/// Largest batch. Beyond it a transaction would be long without being faster.
-pub const MAX_BATCH_SIZE: i32 = 1_000_000;
 /// How many rows of a run are put aside unless the pipeline says otherwise: more of them is no accident.
-pub const DEFAULT_MAX_REJECTS: u32 = 1_000;
-/// Longest description.
-pub const MAX_DESCRIPTION: usize = 2_000;
+const DEFAULT_MAX_REJECTS: u32 = 1_000;
 
 impl PipelineDraft {
     /// The query that reads the source, and the field it stands in. The plan wins over `source_query`.
@@ -166,114 +137,6 @@ impl PipelineDraft {
             Some(target) => (target, "tasks.target_table"),
             None => (&self.target_table, "target_table"),
         }
-    }
-
-    /// Everything that is wrong with the draft by itself, without looking at a database.
-    pub fn problems(&self, transforms: &Registry) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self.name_problem().into_iter().collect();
-        problems.extend(self.size_problems());
-        problems.extend(self.mode_problems());
-        problems.extend(self.row_error_problems());
-        problems.extend(self.source_problems());
-        problems.extend(TaskPlan::problems(&self.tasks, transforms));
-        if let Err(error) = self.target_table.parse::<TargetName>() {
-            problems.push(Problem::new("target_table", error.to_string()));
-        }
-        problems
-    }
-
-    fn name_problem(&self) -> Option<Problem> {
-        let well_formed = self.name.len() <= 100
-            && self.name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && self.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
-        if !well_formed {
-            return Some(Problem::new(
-                "name",
-                "a name has 1 to 100 letters, digits, `_`, `.` or `-` and begins with a letter",
-            ));
-        }
-        Uuid::try_parse(&self.name).is_ok().then(|| Problem::new("name", "a name must not look like an id"))
-    }
-
-    fn size_problems(&self) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        if !(1..=MAX_BATCH_SIZE).contains(&self.batch_size) {
-            problems.push(Problem::new("batch_size", format!("a batch has 1 to {MAX_BATCH_SIZE} rows")));
-        }
-        if self.description.chars().count() > MAX_DESCRIPTION {
-            problems.push(Problem::new("description", format!("at most {MAX_DESCRIPTION} characters")));
-        }
-        // The reader's query is the guard's to judge; this one a plan has taken the place of.
-        if !self.tasks.is_empty() && self.source_query.as_ref().is_some_and(|query| query.len() > MAX_QUERY_BYTES) {
-            problems.push(Problem::new("source_query", format!("a query has at most {MAX_QUERY_BYTES} bytes")));
-        }
-        if self.description.contains('\0') {
-            problems.push(Problem::new("description", "text must not contain NUL characters"));
-        }
-        problems
-    }
-
-    fn mode_problems(&self) -> Vec<Problem> {
-        let keys = [("incremental_key", &self.incremental_key), ("incremental_id_key", &self.incremental_id_key)];
-        let mut problems = Vec::new();
-        for (field, column) in keys {
-            match (self.mode, column) {
-                (Mode::Incremental, None) => {
-                    problems.push(Problem::new(field, "an incremental pipeline needs this column of its query"));
-                }
-                (_, Some(column)) if column.is_empty() || column.len() > MAX_NAME_BYTES || column.contains('\0') => {
-                    problems.push(Problem::new(field, format!("a column's name has 1 to {MAX_NAME_BYTES} bytes")));
-                }
-                (Mode::Full | Mode::Incremental, _) => {}
-            }
-        }
-        if self.mode == Mode::Incremental
-            && self.incremental_key.is_some()
-            && self.incremental_key == self.incremental_id_key
-        {
-            let message = "the id tells apart rows with equal keys, so it is another column than incremental_key: the \
-                 primary key is the usual one";
-            problems.push(Problem::new("incremental_id_key", message));
-        }
-        if self.mode == Mode::Incremental && self.options.full_strategy.is_some() {
-            problems.push(Problem::new("options.full_strategy", "only a pipeline in mode `full` has a full strategy"));
-        }
-        if self.mode == Mode::Full && self.options.lookback_seconds.is_some() {
-            problems
-                .push(Problem::new("options.lookback_seconds", "a pipeline in mode `full` reads everything anyway"));
-        }
-        if self.mode == Mode::Full && self.options.key_order.is_some() {
-            problems.push(Problem::new("options.key_order", "a pipeline in mode `full` reads everything anyway"));
-        }
-        problems
-    }
-
-    fn row_error_problems(&self) -> Vec<Problem> {
-        let options = &self.options;
-        let mut problems = Vec::new();
-        if options.max_rejects.is_some() && options.rejects_allowed().is_none() {
-            problems
-                .push(Problem::new("options.max_rejects", "rows are put aside only with on_row_error `dead_letter`"));
-        }
-        if options.rejects_allowed().is_some() && options.full_strategy == Some(FullStrategy::Swap) {
-            problems
-                .push(Problem::new("options.on_row_error", "a swap takes all rows or none: use full_strategy `merge`"));
-        }
-        problems
-    }
-
-    fn source_problems(&self) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        if self.tasks.is_empty() && self.source_query.as_deref().is_none_or(|query| query.trim().is_empty()) {
-            problems.push(Problem::new("source_query", "a pipeline needs a query here or a plan in `tasks`"));
-        }
-        if self.kind != TaskKind::Sql && !self.tasks.iter().any(|task| task.task_type != TaskKind::Sql) {
-            problems.push(Problem::new(
-                "type",
-                format!("a pipeline of type {} needs a plan with a registered transform", self.kind),
-            ));
-        }
-        problems
     }
 
     /// Whether a checkpoint means the same to the changed pipeline: every row up to it, in the order of these columns, is

@@ -1,4 +1,4 @@
-//! Messages without the values of rows that they quote: those are for whoever may read the rows.
+//! Messages without the values of rows that they quote: those are for accounts that may read the rows.
 //!
 //! PostgreSQL quotes both names and values with `"`, Elasticsearch both with `[]`, so the word before a quotation decides.
 //! Only what is known to be a name stays; whatever else is quoted is taken for a value. A value may contain the sign that ends
@@ -80,12 +80,11 @@ const TAILS: &[&str] = &[
 ];
 /// How messages of ours begin that name a row by its key.
 const KEYED: &[(&str, &str)] = &[("refuses document `", "`: "), ("the last one, `", "`: "), ("the last one, ", ": ")];
-/// What functions and triggers of others say: any words, with any values among them.
+/// What users' functions and triggers say: any words, with any values among them.
 const RAISED: &str = " (SQLSTATE P0001)";
 const STATE: &str = " (SQLSTATE ";
 const INSTEAD: char = '…';
 
-/// The message without the values that it quotes.
 pub fn without_values(message: &str) -> Cow<'_, str> {
     let (words, state) = message.rfind(STATE).map_or((message, ""), |place| message.split_at(place));
     if state == RAISED {

@@ -16,10 +16,8 @@ const WHOLE: u32 = 1_000_000;
 
 const EXPECTED: &str = "a whole number of rows, a share between 0 and 1, or a percentage such as \"20%\"";
 
-/// The option `max_removed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MaxRemoved {
-    /// That many rows.
     Rows(u64),
     /// A share of the target's rows, in millionths.
     Share(u32),
@@ -46,7 +44,6 @@ impl MaxRemoved {
     }
 }
 
-/// Whether a run may remove so many of its target's rows.
 pub fn is_allowed(limit: Option<MaxRemoved>, removed: u64, of: u64) -> bool {
     match limit {
         Some(limit) => limit.allows(removed, of),

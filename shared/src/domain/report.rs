@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use super::{ErrorClass, PipelineId, ReportId, names::named_enum};
 
 named_enum! {
-    /// What a report is about.
     ReportKind {
         /// The first rows as they would be written.
         Preview = "preview",
@@ -33,7 +32,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// What becomes of rows that differ.
     Repair {
         /// They stay as they are.
         Nothing = "nothing",
@@ -47,15 +45,12 @@ named_enum! {
 named_enum! {
     /// Whether source and target agree.
     Verdict {
-        /// They do.
         Match = "match",
-        /// They do not.
         Drift = "drift",
     }
 }
 
 named_enum! {
-    /// How a row differs.
     DifferenceKind {
         /// The target lacks it.
         Missing = "missing",
@@ -67,9 +62,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What became of a dead letter.
     ReplayOutcome {
-        /// Its row is written.
         Written = "written",
         /// The target has the row already, as the source has it now.
         Unchanged = "unchanged",
@@ -83,13 +76,9 @@ named_enum! {
 }
 
 named_enum! {
-    /// How a report stands.
     ReportStatus {
-        /// Waits for a worker.
         Queued = "QUEUED",
-        /// A worker is at it.
         Running = "RUNNING",
-        /// The result is there.
         Done = "DONE",
         /// Gave up; the error says why.
         Failed = "FAILED",
@@ -97,7 +86,6 @@ named_enum! {
 }
 
 impl ReportStatus {
-    /// Whether the report will change no more.
     pub fn is_final(self) -> bool {
         match self {
             Self::Done | Self::Failed => true,
@@ -106,19 +94,16 @@ impl ReportStatus {
     }
 }
 
-/// What is wanted of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ReportRequest {
-    /// The first rows as they would be written.
-    Preview { rows: u32 },
-    /// Whether source and target agree.
+    Preview {
+        rows: u32,
+    },
     Reconcile {
         depth: Depth,
-        /// What becomes of rows that differ.
         repair: Repair,
     },
-    /// Rows that could not be written are tried again.
     Replay {
         /// The letters; all open ones unless they are named.
         ids: Option<Vec<i64>>,
@@ -126,7 +111,6 @@ pub enum ReportRequest {
 }
 
 impl ReportRequest {
-    /// What the report is about.
     pub fn kind(&self) -> ReportKind {
         match self {
             Self::Preview { .. } => ReportKind::Preview,
@@ -136,38 +120,29 @@ impl ReportRequest {
     }
 }
 
-/// Most letters of a replay.
 pub const MAX_REPLAYED: usize = 1000;
 
-/// Most rows of a preview.
 pub const MAX_PREVIEW_ROWS: u32 = 100;
 
-/// A row of `etl.etl_reports`.
 #[derive(Debug)]
 pub struct Report {
     pub id: ReportId,
-    /// The pipeline it is about.
     pub pipeline_id: PipelineId,
     pub pipeline: String,
     pub request: ReportRequest,
     pub status: ReportStatus,
-    /// What was found out, as JSON.
     pub result: Option<Box<RawValue>>,
     pub error: Option<String>,
     pub error_class: Option<ErrorClass>,
     pub attempts: i32,
-    /// Who asked for it.
     pub requested_by: String,
-    /// When it was asked for.
     pub requested_at: DateTime<Utc>,
     pub started_at: Option<DateTime<Utc>>,
     pub finished_at: Option<DateTime<Utc>>,
 }
 
-/// The result of a preview.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Preview {
-    /// The columns that would be written, in their order.
     pub columns: Vec<PreviewColumn>,
     /// The rows: objects with these columns.
     pub rows: Vec<Box<RawValue>>,
@@ -179,11 +154,9 @@ pub struct Preview {
     pub took_ms: u64,
 }
 
-/// A column of a preview.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PreviewColumn {
     pub name: String,
-    /// Its type as SQL writes it.
     #[serde(rename = "type")]
     pub type_name: String,
 }
@@ -205,13 +178,9 @@ pub struct Reconciliation {
     pub in_flight: i64,
     /// The column whose least and greatest values are told.
     pub control_column: String,
-    /// Its least value in the source.
     pub source_min: Option<String>,
-    /// Its greatest value in the source.
     pub source_max: Option<String>,
-    /// Its least value in the target.
     pub target_min: Option<String>,
-    /// Its greatest value in the target.
     pub target_max: Option<String>,
     pub verdict: Verdict,
     /// Some of the rows that differ.
@@ -219,12 +188,10 @@ pub struct Reconciliation {
     /// Why rows may differ without having drifted: the query is not deterministic, or another pipeline writes the target too.
     #[serde(default)]
     pub note: Option<String>,
-    /// What was repaired, where that was wanted.
     pub repaired: Option<Repaired>,
     pub took_ms: u64,
 }
 
-/// A row that differs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     pub kind: DifferenceKind,
@@ -234,24 +201,20 @@ pub struct Difference {
     pub columns: BTreeMap<String, BothValues>,
 }
 
-/// A value on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BothValues {
     pub source: Option<String>,
     pub target: Option<String>,
 }
 
-/// What a repair did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repaired {
     pub written: i64,
     pub removed: i64,
 }
 
-/// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replay {
-    /// What became of each letter.
     pub letters: Vec<ReplayedLetter>,
     pub written: u32,
     /// Rows that the target had already.
@@ -267,17 +230,14 @@ pub struct Replay {
     pub took_ms: u64,
 }
 
-/// A dead letter and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayedLetter {
     pub id: i64,
     pub outcome: ReplayOutcome,
-    /// Why it was refused again.
     pub error: Option<String>,
 }
 
 impl Replay {
-    /// Counts a letter.
     pub fn note(&mut self, letter: ReplayedLetter) {
         let count = match letter.outcome {
             ReplayOutcome::Written => &mut self.written,

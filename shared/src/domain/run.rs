@@ -7,25 +7,19 @@ use serde::Deserialize;
 use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
 
 named_enum! {
-    /// How a run stands.
     RunStatus {
-        /// Waits for a worker.
         Queued = "QUEUED",
-        /// Batches are being executed.
         Running = "RUNNING",
         /// Rests at its checkpoint.
         Paused = "PAUSED",
-        /// Everything is written.
         Success = "SUCCESS",
         /// Gave up; the error says why.
         Failed = "FAILED",
-        /// Ended by someone.
         Cancelled = "CANCELLED",
     }
 }
 
 impl RunStatus {
-    /// Whether the run will change no more.
     pub fn is_final(self) -> bool {
         match self {
             Self::Success | Self::Failed | Self::Cancelled => true,
@@ -49,9 +43,7 @@ impl RunStatus {
 }
 
 named_enum! {
-    /// Who or what asked for a run.
     Trigger {
-        /// A client of the API.
         Api = "API",
         /// A client that wants an earlier run repeated.
         Again = "AGAIN",
@@ -59,13 +51,11 @@ named_enum! {
         Recovery = "RECOVERY",
         /// A time that has come.
         Schedule = "SCHEDULE",
-        /// A change of the source.
         Change = "CHANGE",
         /// The end of another pipeline's run.
         Chain = "CHAIN",
         /// A range of keys that is to be read again.
         Backfill = "BACKFILL",
-        /// A call of an SQL function.
         Sql = "SQL",
     }
 }
@@ -78,21 +68,15 @@ pub struct UnfinishedRun {
     pub mode: Mode,
 }
 
-/// A row of `etl.etl_runs`.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub id: RunId,
-    /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
     pub pipeline: String,
-    /// The mode it was requested in.
     pub mode: Mode,
     pub status: RunStatus,
-    /// What asked for it.
     pub trigger: Trigger,
-    /// When it was asked for.
     pub requested_at: DateTime<Utc>,
-    /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
     pub finished_at: Option<DateTime<Utc>>,
     /// Rows that its query returned.
@@ -101,7 +85,6 @@ pub struct Run {
     pub rows_written: i64,
     /// Rows that went to the dead letters.
     pub rows_rejected: i64,
-    /// Rows that were removed from the target.
     pub rows_removed: i64,
     /// Estimate of the rows to read.
     pub rows_total: Option<i64>,

@@ -22,7 +22,6 @@ named_enum! {
         Idle = "IDLE",
         /// A run is queued and no worker has begun it.
         RunRequested = "RUN_REQUESTED",
-        /// A worker is executing batches.
         Running = "RUNNING",
         /// A pause takes effect after the current batch.
         PauseRequested = "PAUSE_REQUESTED",
@@ -55,7 +54,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Every command.
     pub const ALL: [Self; 8] = [
         Self::RequestRun,
         Self::Claim,
@@ -82,7 +80,6 @@ impl Command {
     }
 }
 
-/// A command that makes no sense in the pipeline's present status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {} a pipeline that is {from}", command.verb())]
 pub struct IllegalTransition {
@@ -90,7 +87,6 @@ pub struct IllegalTransition {
     pub command: Command,
 }
 
-/// What follows from a wish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The status changes by these commands, one after the other; [`Status::apply`] may refuse the first.

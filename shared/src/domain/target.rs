@@ -10,7 +10,6 @@ use super::{IndexOptions, PipelineDraft, Problem, SourceColumn, index_fit};
 /// A target as it is written in configuration: `analytics.<table>` or, outside of the database, `<scheme>:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TargetName {
-    /// A table of the schema `analytics`.
     Mart(String),
     /// What a sink of this scheme keeps under this name.
     External(&'static str, String),
@@ -23,13 +22,11 @@ pub struct ExternalKind {
     /// How they are written, for messages.
     form: &'static str,
     is_name: fn(&str) -> bool,
-    /// What is wrong with the options of such a target.
     pub option_problems: fn(&Value) -> Vec<Problem>,
-    /// Where a pipeline does not fit such a target, by the columns that arrive there.
-    pub mismatches: fn(&PipelineDraft, &Target, &[SourceColumn]) -> Vec<Problem>,
+    /// Where a pipeline does not fit such a target, by its options and the columns that arrive there.
+    pub mismatches: fn(&PipelineDraft, &Value, &[SourceColumn]) -> Vec<Problem>,
 }
 
-/// The scheme of Elasticsearch indexes.
 pub const ELASTICSEARCH: &str = "es";
 
 /// Every kind of target outside of the database: a sink adds its line here.
@@ -42,13 +39,11 @@ const EXTERNAL_KINDS: &[ExternalKind] = &[
 ];
 
 impl ExternalKind {
-    /// The kind with this scheme.
     pub fn of(scheme: &str) -> Option<&'static Self> {
         EXTERNAL_KINDS.iter().find(|kind| kind.scheme == scheme)
     }
 }
 
-/// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a target: write `analytics.<table>` (lower case letters, digits and `_`) or {forms}", forms = forms())]
 pub struct NotATarget(String);
@@ -101,7 +96,6 @@ impl fmt::Display for TargetName {
 /// A row of `etl.etl_targets`: one entry of the whitelist.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Its name, as in [`TargetName`].
     pub target: String,
     /// Columns that identify a row.
     pub key: Vec<String>,

@@ -1,49 +1,29 @@
 //! A pipeline's plan: the SQL reader first, then registered transforms.
 
-use serde::{Deserialize, Serialize};
-
 use super::{
-    Problem, TargetName, TaskKind,
+    Problem, TargetName, Task, TaskKind,
     bounds::{self, MAX_STEPS},
     transform::Registry,
 };
 
-/// One step of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
-    pub order_index: i32,
-    pub task_type: TaskKind,
-    /// The query of an SQL step, the registered name of a transform.
-    pub body: String,
-    /// Overrides the pipeline's target; only the last step may.
-    pub target_table: Option<String>,
-    pub options: serde_json::Map<String, serde_json::Value>,
-}
-
-/// The rules of a plan.
-pub struct TaskPlan;
-
-impl TaskPlan {
-    /// Everything that is wrong with a plan. A broken plan starts nothing. No tasks is no plan, and fine.
-    pub fn problems(tasks: &[Task], transforms: &Registry) -> Vec<Problem> {
-        if tasks.len() > MAX_STEPS {
-            return vec![Problem::new(
-                "tasks",
-                format!("a plan has at most {MAX_STEPS} steps, this one has {}", tasks.len()),
-            )];
-        }
-        let mut problems = order_problems(tasks);
-        let last = tasks.len().saturating_sub(1);
-        for (place, task) in tasks.iter().enumerate() {
-            problems.extend(step_problem(place, task));
-            problems.extend(body_problem(place, task, transforms));
-            problems.extend(options_problem(place, task, transforms));
-            problems.extend(target_problem(place == last, place, task));
-        }
-        problems
+/// Everything that is wrong with a plan. A broken plan starts nothing. No tasks is no plan, and fine.
+pub fn problems(tasks: &[Task], transforms: &Registry) -> Vec<Problem> {
+    if tasks.len() > MAX_STEPS {
+        return vec![Problem::new(
+            "tasks",
+            format!("a plan has at most {MAX_STEPS} steps, this one has {}", tasks.len()),
+        )];
     }
+    let mut problems = order_problems(tasks);
+    let last = tasks.len().saturating_sub(1);
+    for (place, task) in tasks.iter().enumerate() {
+        problems.extend(step_problem(place, task));
+        problems.extend(body_problem(place, task, transforms));
+        problems.extend(options_problem(place, task, transforms));
+        problems.extend(target_problem(place == last, place, task));
+    }
+    problems
 }
-
 fn order_problems(tasks: &[Task]) -> Vec<Problem> {
     let out_of_order = |(place, task): (usize, &Task)| {
         (usize::try_from(task.order_index) != Ok(place + 1)).then(|| {
@@ -110,8 +90,10 @@ mod tests {
     }
 
     fn messages(tasks: &[Task]) -> Vec<String> {
-        let problems = TaskPlan::problems(tasks, &Registry::default());
-        problems.into_iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect()
+        problems(tasks, &Registry::default())
+            .into_iter()
+            .map(|problem| format!("{}: {}", problem.field, problem.message))
+            .collect()
     }
 
     #[test]

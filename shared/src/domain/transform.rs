@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::{SourceColumn, Task, TaskKind};
 
-pub use document::{Document, NotADocument};
+pub use document::{NotADocument, RowDocument};
 
 /// What is known of a transform with its options before a row moves.
 pub trait Transform: std::fmt::Debug + Send + Sync {
@@ -39,7 +39,7 @@ pub trait Transform: std::fmt::Debug + Send + Sync {
 /// A transform that is a pure function of one row and drops none.
 pub trait RowTransform: Transform {
     /// What becomes of a row, or what is wrong with it.
-    fn apply(&self, row: &mut Document) -> Result<(), String>;
+    fn apply(&self, row: &mut RowDocument) -> Result<(), String>;
 }
 
 /// A transform whose options were checked.
@@ -52,7 +52,6 @@ pub enum Configured {
 }
 
 impl Configured {
-    /// What is known of it before a row moves.
     pub fn declared(&self) -> &dyn Transform {
         match self {
             Self::Row(transform) => transform.as_ref(),
@@ -61,13 +60,10 @@ impl Configured {
     }
 }
 
-/// A transform that a plan may name.
 #[derive(Debug, Clone, Copy)]
 pub struct TransformKind {
-    /// What a plan calls it.
     pub name: &'static str,
     pub description: &'static str,
-    /// The JSON schema of its options.
     pub schema: fn() -> Value,
     /// Checks options and makes the transform, or says what is wrong with them.
     pub configure: fn(&Map<String, Value>) -> Result<Configured, String>,
@@ -87,28 +83,24 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The same with one transform more.
     pub fn with(mut self, kind: TransformKind) -> Self {
         self.0.to_mut().push(kind);
         self
     }
 
-    /// All transforms.
     pub fn kinds(&self) -> &[TransformKind] {
         &self.0
     }
 
-    /// The transform of that name.
     pub fn find(&self, name: &str) -> Option<&TransformKind> {
         self.0.iter().find(|kind| kind.name == name)
     }
 
-    /// The names of all transforms, for messages.
     pub fn names(&self) -> String {
         self.0.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// A plan's transforms and their places, in order. Steps that [`super::TaskPlan`] has complaints about are left out.
+    /// A plan's transforms and their places, in order. Steps that [`super::task_plan`] has complaints about are left out.
     pub fn configured(&self, tasks: &[Task]) -> Vec<(usize, Configured)> {
         let steps = tasks.iter().enumerate().filter(|(_, task)| task.task_type != TaskKind::Sql);
         let configured = |(place, task): (usize, &Task)| {
@@ -128,7 +120,7 @@ fn options<T: serde::de::DeserializeOwned>(options: &Map<String, Value>) -> Resu
     })
 }
 
-/// The column of that name, or who is there instead.
+/// The column of that name, or a message with the columns that are there.
 fn column<'a>(columns: &'a mut [SourceColumn], name: &str) -> Result<&'a mut SourceColumn, String> {
     let known = columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = columns.iter_mut().find(|column| column.name == name);
@@ -150,14 +142,7 @@ pub(super) mod tests {
     }
 
     pub fn column(name: &str, type_name: &str) -> SourceColumn {
-        SourceColumn {
-            name: name.to_owned(),
-            type_oid: 25,
-            type_name: type_name.to_owned(),
-            declared: None,
-            collation: None,
-            nullable: None,
-        }
+        SourceColumn { name: name.to_owned(), type_oid: 25, type_name: type_name.to_owned(), ..SourceColumn::default() }
     }
 
     #[test]

@@ -6,9 +6,8 @@
 
 use serde::Deserialize;
 
-use super::{FunctionName, Refusal, SourceSchemas};
-
-pub(super) const CATALOG: &str = "pg_catalog";
+use super::functions::{CATALOG, FunctionName};
+use super::{Refusal, SourceSchemas};
 
 /// Functions of the server that are stable or volatile and harmless: what they answer depends on the time, the time zone,
 /// the locale or on chance, and on their arguments.
@@ -59,7 +58,6 @@ const NOT_FOR_QUERIES: &[&str] = &[
     "xmlvalidate", "icu_unicode_version", "unicode_version",
 ];
 
-/// Methods of table samples.
 pub(super) const SAMPLINGS: &[&str] = &["bernoulli", "system"];
 
 /// How a query comes to call a function.
@@ -70,13 +68,10 @@ pub(super) enum Use {
     Call,
     /// The server sorts, groups or compares rows by it, and chose it for their type.
     Order,
-    /// It is a part of an aggregate.
     Part,
-    /// It is the method of a table sample.
     Sampling,
 }
 
-/// The author of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
     /// The user: the call is in the query.
@@ -85,7 +80,6 @@ pub(super) enum Author {
     Operator,
 }
 
-/// A function in the server's catalog.
 #[derive(Debug, Deserialize)]
 pub(super) struct FunctionFacts {
     pub schema: String,
@@ -101,7 +95,6 @@ pub(super) struct FunctionFacts {
     pub native: bool,
     /// Whether it takes or returns what only the server can have.
     pub internal: bool,
-    /// Whether it is an aggregate or a window function.
     pub aggregate: bool,
     /// Whether only the server, superusers and the database's owner can drop it: its own owner, that of its schema and that of
     /// the extension which brought it.
@@ -118,7 +111,6 @@ impl FunctionFacts {
         FunctionName { schema: (self.schema != CATALOG).then(|| self.schema.clone()), name: self.name.clone() }
     }
 
-    /// Whether a query may call it.
     pub(super) fn judge(&self, by: Use, author: Author, schemas: &SourceSchemas) -> Result<(), Refusal> {
         let function = self.name();
         if self.security_definer {

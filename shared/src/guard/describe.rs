@@ -40,10 +40,8 @@ impl Default for QueryLimits {
     }
 }
 
-/// The server's description of a query.
 #[derive(Debug)]
 pub struct Description {
-    /// The columns that it returns.
     pub columns: Vec<SourceColumn>,
     /// What the types of its columns are made of, in the same order.
     pub types: Vec<ValueType>,
@@ -112,7 +110,6 @@ pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSc
     Ok(())
 }
 
-/// A transaction for one description.
 async fn begin<'c>(conn: &'c mut PgConnection, limits: &QueryLimits) -> sqlx::Result<Transaction<'c, Postgres>> {
     let limited = format!(
         "begin; set local statement_timeout = {}; set local lock_timeout = {}; {}",
@@ -128,7 +125,6 @@ fn milliseconds(duration: Duration) -> u128 {
     duration.as_millis().clamp(1, i32::MAX.unsigned_abs().into())
 }
 
-/// How the server reads a query.
 #[derive(Debug, sqlx::FromRow)]
 struct Reading {
     tree: String,
@@ -162,7 +158,6 @@ impl Reading {
     }
 }
 
-/// A column in the catalog.
 #[derive(Debug, sqlx::FromRow)]
 struct Facts {
     /// Whether it may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a

@@ -36,7 +36,6 @@ pub struct Describing {
 }
 
 impl Describing {
-    /// Descriptions over these connections.
     pub fn new(pool: PgPool) -> Self {
         Self { pool, turn: None }
     }
@@ -46,7 +45,6 @@ impl Describing {
         Self { pool: self.pool.clone(), turn: Some(Arc::new(turn)) }
     }
 
-    /// Closes the connections.
     pub async fn close(&self) {
         self.pool.close().await;
     }

@@ -1,20 +1,19 @@
-//! Layer 1, with the server's help: checks the functions that a query names, for an early and clear message.
+//! Layer 1: finds the functions that a query names.
 //!
 //! Calls are found between tokens: a name before an opening parenthesis, which no special form of the syntax tree can hide,
 //! and a name after a period that follows a bracket, because PostgreSQL calls functions of one argument as attributes
 //! (`(expression).function`). That finds too much (`in (`, `as t(a, b)`, `(row).column`), which is harmless: a name that is no
-//! function is left to the server. A name that has allowed and forbidden overloads passes here: which of them is called, layer
-//! 2 knows.
+//! function is left to the server.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use sqlparser::tokenizer::Token;
-use sqlx::PgConnection;
 
-use super::allowed::{Author, CATALOG, FunctionFacts, SAMPLINGS, Use};
-use super::text::Lexeme;
-use super::{GuardError, Refusal, SourceQuery, SourceSchemas, judged};
+use super::lexeme::Lexeme;
+use super::{Refusal, SourceSchemas};
+
+pub(super) const CATALOG: &str = "pg_catalog";
 
 /// A function as PostgreSQL looks it up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,39 +76,4 @@ fn name_before(lexemes: &[Lexeme]) -> Option<FunctionName> {
     qualifiers.reverse();
     let schema = (!qualifiers.is_empty()).then(|| qualifiers.join("."));
     Some(FunctionName { schema, name })
-}
-
-/// Refuses functions that may do more than compute.
-pub async fn check_functions(
-    conn: &mut PgConnection,
-    query: &SourceQuery,
-    schemas: &SourceSchemas,
-) -> Result<(), GuardError> {
-    let calls = query.functions().iter().map(|function| (function.clone(), false));
-    let attributes = query.attributes.iter().map(|name| (FunctionName { schema: None, name: name.clone() }, true));
-    let named: Vec<_> = calls.chain(attributes).collect();
-    for (function, overloads) in judged::overloads(conn, &named).await? {
-        if overloads.is_empty() && function.schema.is_some() {
-            return Err(Refusal::UnknownFunction { function }.into());
-        }
-        for (by, part) in overloads.iter().filter(|(by, _)| *by != Use::Call) {
-            part.judge(*by, Author::User, schemas)?;
-        }
-        if !SAMPLINGS.contains(&function.name.as_str()) {
-            check_overloads(&overloads, schemas)?;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a name of which every overload is refused.
-fn check_overloads(overloads: &[(Use, FunctionFacts)], schemas: &SourceSchemas) -> Result<(), Refusal> {
-    let mut refusal = None;
-    for (_, overload) in overloads.iter().filter(|(by, _)| *by == Use::Call) {
-        match overload.judge(Use::Call, Author::User, schemas) {
-            Ok(()) => return Ok(()),
-            Err(refused) => refusal = Some(refused),
-        }
-    }
-    refusal.map_or(Ok(()), Err)
 }

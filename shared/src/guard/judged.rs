@@ -5,23 +5,24 @@
 //! that will be executed. Views, the checks of domains and the default arguments of functions are followed.
 
 mod catalog;
+mod named;
 mod tree;
 
 use std::collections::BTreeSet;
 
 use sqlx::PgConnection;
 
+pub use named::check_functions;
+
 use super::allowed::{Author, FunctionFacts, Use};
-use super::{FunctionName, GuardError, Refusal, SourceSchemas};
+use super::{GuardError, Refusal, SourceSchemas};
 use crate::domain::{OWN_SCHEMAS, column_type::FIRST_ADDED};
 
 /// How many views, domains and default arguments a query may lead to.
 const MOST_TREES: usize = 500;
 
-/// The findings about a query that may be executed.
 #[derive(Debug)]
 pub(super) struct Judged {
-    /// The tables and views that it names.
     pub relations: BTreeSet<String>,
     /// The column of a table that each of its columns is.
     pub origins: Vec<(u32, i16)>,
@@ -32,7 +33,6 @@ pub(super) struct Judged {
 /// Functions of the server that answer by the time, and call themselves stable because they do so within a transaction.
 const BY_THE_CLOCK: [&str; 3] = ["now", "statement_timestamp", "transaction_timestamp"];
 
-/// Judges a query by its tree.
 pub(super) async fn judge(
     conn: &mut PgConnection,
     tree: String,
@@ -158,16 +158,6 @@ pub async fn check_types(conn: &mut PgConnection, types: &[u32], table: Option<&
 /// Whether one of these types is not the server's own. Those are made of each other alone.
 fn any_added(types: &[u32]) -> bool {
     types.iter().any(|oid| *oid >= FIRST_ADDED)
-}
-
-/// The functions of the catalog that each name may mean.
-pub(super) async fn overloads(
-    conn: &mut PgConnection,
-    named: &[(FunctionName, bool)],
-) -> sqlx::Result<Vec<(FunctionName, Vec<(Use, FunctionFacts)>)>> {
-    let found = catalog::overloads(conn, named).await?;
-    let facts = |called: Vec<catalog::Called>| called.into_iter().map(|called| (called.by, called.facts)).collect();
-    Ok(found.into_iter().map(|(function, called)| (function, facts(called))).collect())
 }
 
 /// A query reads tables and views of the source schemas. A view may read any table of its owner, but never the server's own

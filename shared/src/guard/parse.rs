@@ -10,8 +10,9 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::lexeme::{Lexeme, lexemes};
 use super::relations::check_relations;
-use super::text::{Lexeme, Text, lexemes};
+use super::text::Text;
 use super::{FunctionName, MAX_QUERY_BYTES, ParameterTypes, Placeholder, Refusal, SourceSchemas, functions};
 
 /// How deep brackets may nest: each level costs the parser a good piece of stack.

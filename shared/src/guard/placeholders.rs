@@ -1,39 +1,23 @@
 //! Named placeholders: `:after_key`, `:after_id`, `:upper`, `:limit`.
-//!
-//! They are found between tokens, so never inside a string, a comment, a cast (`::`) or an array slice (`[1:n]`).
-
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Refusal;
-use super::text::Lexeme;
-use crate::domain::SourceColumn;
+use crate::domain::{SourceColumn, named_enum};
 
-/// A value that Vitrina fills in for every page, in a query that pages by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Placeholder {
-    /// The incremental key of the last row that was read, null on the first page.
-    AfterKey,
-    /// The tie-breaking id of that row.
-    AfterId,
-    /// The highest key that this run may read.
-    Upper,
-    /// How many rows a page has.
-    Limit,
+named_enum! {
+    /// A value that Vitrina fills in for every page, in a query that pages by itself.
+    Placeholder {
+        /// The incremental key of the last row that was read, null on the first page.
+        AfterKey = "after_key",
+        /// The tie-breaking id of that row.
+        AfterId = "after_id",
+        /// The highest key that this run may read.
+        Upper = "upper",
+        Limit = "limit",
+    }
 }
 
 impl Placeholder {
-    pub const ALL: [Self; 4] = [Self::AfterKey, Self::AfterId, Self::Upper, Self::Limit];
     pub(super) const LIST: &str = ":after_key, :after_id, :upper, :limit";
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AfterKey => "after_key",
-            Self::AfterId => "after_id",
-            Self::Upper => "upper",
-            Self::Limit => "limit",
-        }
-    }
 
     /// The number of its parameter: the same in every query, whichever placeholders it uses.
     pub fn number(self) -> u8 {
@@ -64,9 +48,8 @@ impl Placeholder {
         }
     }
 
-    fn from_name(name: &str) -> Result<Self, Refusal> {
-        let known = Self::ALL.into_iter().find(|placeholder| placeholder.name() == name);
-        known.ok_or_else(|| Refusal::UnknownPlaceholder { name: name.to_owned() })
+    pub(super) fn from_name(name: &str) -> Result<Self, Refusal> {
+        name.parse().map_err(|_| Refusal::UnknownPlaceholder { name: name.to_owned() })
     }
 }
 
@@ -85,63 +68,5 @@ impl ParameterTypes {
             Some(column.type_name.clone())
         };
         Some(Self { key: type_of(key)?, id: type_of(id)? })
-    }
-}
-
-/// Drops whitespace and comments from `tokens` and turns each `:name` into one lexeme.
-pub(super) fn mark(tokens: &[TokenWithSpan]) -> Result<Vec<Lexeme>, Refusal> {
-    let mut lexemes: Vec<Lexeme> = Vec::new();
-    let mut brackets = Brackets::default();
-    let mut rest = tokens;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if matches!(first.token, Token::Whitespace(_)) {
-            continue;
-        }
-        brackets.pass(&first.token);
-        match named_after(first, after) {
-            Some(name) if !brackets.in_slice() && !labels(lexemes.last(), first) => {
-                rest = &after[1..];
-                lexemes.push(Lexeme::placeholder(first, Placeholder::from_name(&name)?));
-            }
-            Some(_) | None => lexemes.push(Lexeme::token(first)),
-        }
-    }
-    Ok(lexemes)
-}
-
-/// The word directly after `colon`, if that is a colon.
-fn named_after(colon: &TokenWithSpan, after: &[TokenWithSpan]) -> Option<String> {
-    let next = after.first()?;
-    let Token::Word(word) = &next.token else { return None };
-    let adjacent = colon.token == Token::Colon && colon.span.end == next.span.start;
-    (adjacent && word.quote_style.is_none()).then(|| word.value.to_ascii_lowercase())
-}
-
-/// Whether the colon directly follows a value, as in `json_object('label':title)`.
-fn labels(before: Option<&Lexeme>, colon: &TokenWithSpan) -> bool {
-    before.is_some_and(|lexeme| {
-        let token = &lexeme.token;
-        let name = matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword);
-        let value = matches!(token, Token::SingleQuotedString(_) | Token::Number(..) | Token::RParen);
-        (name || value) && lexeme.end == colon.span.start
-    })
-}
-
-/// Which kind of bracket is open, to tell `[1:upper]` from `(:upper)`.
-#[derive(Default)]
-struct Brackets(Vec<bool>);
-
-impl Brackets {
-    fn pass(&mut self, token: &Token) {
-        if matches!(token, Token::LBracket | Token::LParen) {
-            self.0.push(*token == Token::LBracket);
-        } else if matches!(token, Token::RBracket | Token::RParen) {
-            self.0.pop();
-        }
-    }
-
-    fn in_slice(&self) -> bool {
-        self.0.last().copied().unwrap_or(false)
     }
 }

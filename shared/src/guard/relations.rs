@@ -7,7 +7,7 @@ use sqlparser::ast::{
     Cte, ObjectName, ObjectNamePart, Query, Statement, TableFactor, Value, ValueWithSpan, Visit, Visitor,
 };
 
-use super::text::fold;
+use super::lexeme::fold;
 use super::{Refusal, SourceSchemas};
 
 /// Refuses a query that reads other tables, and statements hidden inside it.

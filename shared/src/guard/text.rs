@@ -5,92 +5,15 @@
 //! judged: no comments, every string in its plain form, a space between any two tokens. Each piece remembers where it
 //! came from, so that the server's complaint can be pointed at the user's line.
 
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+use sqlparser::tokenizer::{Location, Token, Word};
 
-use super::{ParameterTypes, Placeholder, Refusal, placeholders};
+use super::lexeme::Lexeme;
+use super::{ParameterTypes, Placeholder, Refusal};
 use crate::sql;
 
 /// PostgreSQL cuts longer names, after which they might mean something else.
 const MAX_NAME_BYTES: usize = 63;
 const OPERATORS_AND_PUNCTUATION: &str = "+-*/<>=~!@#%^&|`?,().:;[]";
-
-/// A token that matters (no whitespace, no comment) and where the user wrote it.
-#[derive(Debug, Clone)]
-pub(super) struct Lexeme {
-    pub(super) token: Token,
-    pub(super) placeholder: Option<Placeholder>,
-    start: Location,
-    pub(super) end: Location,
-}
-
-impl Lexeme {
-    pub(super) fn token(token: &TokenWithSpan) -> Self {
-        Self { token: plain(&token.token), placeholder: None, start: token.span.start, end: token.span.end }
-    }
-
-    /// A placeholder reads as `null` for the parser and for the server's description.
-    pub(super) fn placeholder(colon: &TokenWithSpan, placeholder: Placeholder) -> Self {
-        let null = Token::Word(Word { value: "null".to_owned(), quote_style: None, keyword: Keyword::NULL });
-        Self { token: null, placeholder: Some(placeholder), start: colon.span.start, end: colon.span.end }
-    }
-
-    /// Whether this is that keyword or unquoted name, given in lower case.
-    pub(super) fn is_word(&self, name: &str) -> bool {
-        let Token::Word(word) = &self.token else { return false };
-        word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name)
-    }
-
-    /// The name that PostgreSQL makes of this word: unquoted ones fold to lower case.
-    pub(super) fn name(&self) -> Option<String> {
-        let Token::Word(word) = &self.token else { return None };
-        Some(fold(&word.value, word.quote_style))
-    }
-
-    pub(super) fn with_span(&self) -> TokenWithSpan {
-        TokenWithSpan::at(self.token.clone(), self.start, self.end)
-    }
-}
-
-/// `E'…'` and `$$…$$` are other ways to write a plain string, which the parser and the server shall both see.
-fn plain(token: &Token) -> Token {
-    if let Token::EscapedStringLiteral(value) = token {
-        return Token::SingleQuotedString(value.clone());
-    }
-    if let Token::DollarQuotedString(string) = token {
-        return Token::SingleQuotedString(string.value.clone());
-    }
-    token.clone()
-}
-
-/// Folds a name as PostgreSQL does: ASCII letters only, and only without quotes.
-pub(super) fn fold(value: &str, quote: Option<char>) -> String {
-    if quote.is_some() { value.to_owned() } else { value.to_ascii_lowercase() }
-}
-
-/// Splits `sql` into lexemes without its final semicolon.
-pub(super) fn lexemes(sql: &str) -> Result<Vec<Lexeme>, Refusal> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql)
-        .tokenize_with_location()
-        .map_err(|error| Refusal::Syntax { message: error.to_string() })?;
-    refuse_unicode_names(&tokens)?;
-    let mut lexemes = placeholders::mark(&tokens)?;
-    while lexemes.pop_if(|last| last.token == Token::SemiColon).is_some() {}
-    Ok(lexemes)
-}
-
-/// `U&"…"` names would be three tokens here and one for the server.
-fn refuse_unicode_names(tokens: &[TokenWithSpan]) -> Result<(), Refusal> {
-    let escaped = tokens.windows(3).any(|window| {
-        let [u, ampersand, name] = window else { return false };
-        let touching = u.span.end == ampersand.span.start && ampersand.span.end == name.span.start;
-        let prefix = matches!(&u.token, Token::Word(word) if word.value.eq_ignore_ascii_case("u"));
-        let quoted = matches!(&name.token, Token::Word(word) if word.quote_style.is_some());
-        touching && prefix && quoted && ampersand.token == Token::Ampersand
-    });
-    if escaped { Err(Refusal::UnicodeEscape) } else { Ok(()) }
-}
 
 /// A judged query, ready to be written out for describing or for running.
 #[derive(Debug, Clone)]

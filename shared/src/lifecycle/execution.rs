@@ -152,7 +152,7 @@ fn begun(before: bool, anew: Option<runs::Anew>) -> &'static str {
 async fn note_debts(tx: &mut PgConnection, pipeline: PipelineId, start: &runs::Start) -> Result<(), LifecycleError> {
     let runs::Debts { settled, rewind, incurred } = &start.debts;
     if !settled.is_empty() {
-        horizon::settle(tx, pipeline, settled).await?;
+        horizon::forget_due(tx, pipeline, settled).await?;
     }
     if let (Some(checkpoint), Some(upper), Some(server)) = (rewind, start.horizon, &start.server) {
         horizon::rewind(tx, pipeline, checkpoint, upper, server).await?;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Gives a run and a job for each of its ranges to every active pipeline that lacks one: one whose job was lost, or one whose
 /// status was set to `RUN_REQUESTED` by hand. Returns how many pipelines needed it. Any number of processes may call it at once,
-/// and a pipeline that cannot be helped does not keep the others from it.
+/// and a pipeline that cannot be helped does not keep the other pipelines from it.
 pub async fn recover(db: &PgPool) -> Result<usize, LifecycleError> {
     let mut connection = db.acquire().await?;
     let stranded = runs::stranded(&mut connection).await?;

@@ -1,4 +1,4 @@
-//! Why a status was not changed, in sentences for those who asked.
+//! Why a status was not changed, in sentences for clients.
 
 use crate::{
     domain::{Command, IllegalTransition, PipelineRef, RunId, RunStatus},
@@ -9,7 +9,6 @@ use crate::{
 /// The index that keeps a second unfinished run from a target.
 const ONE_PER_TARGET: &str = "etl_runs_one_per_target_idx";
 
-/// Why a pipeline's status did not change.
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
     #[error("there is no pipeline `{0}`")]
@@ -18,10 +17,8 @@ pub enum LifecycleError {
     NoRun(RunId),
     #[error("pipeline `{0}` is disabled: enable it before running it")]
     Disabled(String),
-    /// The checkpoint of that run is none of the pipeline's any more.
     #[error("run {run} walked by {then}, and pipeline `{pipeline}` walks by {now}: run the pipeline as it is now")]
     WalksOtherwise { run: RunId, then: String, pipeline: String, now: String },
-    /// Repeating that run would write other rows than the pipeline does now, or write them elsewhere.
     #[error(
         "run {run} had another {} than pipeline `{pipeline}` has now: run the pipeline as it is now",
         .differs.join(" and another ")
@@ -34,7 +31,6 @@ pub enum LifecycleError {
          them a target of its own, or make them one query"
     )]
     SharedTarget { target: String, other: String },
-    /// The unfinished run is none of the kind that is asked for.
     #[error("run {run} of pipeline `{pipeline}` is not finished and {lacks}: let it end, or cancel it first")]
     AnotherRun { run: RunId, pipeline: String, lacks: &'static str },
     #[error("{transition}{}", advice(.transition))]
@@ -70,7 +66,7 @@ fn go_on(status: RunStatus, writer: &str) -> String {
 }
 
 impl LifecycleError {
-    /// A statement did not apply to a row that this transaction has locked: somebody writes runs by hand.
+    /// A statement did not apply to a row that this transaction has locked: runs were changed by hand.
     pub(super) const CHANGED_UNDER_LOCK: Self = Self::Database(sqlx::Error::RowNotFound);
 
     /// Whether the database refused a second unfinished run on one target.

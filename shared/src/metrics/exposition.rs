@@ -44,7 +44,6 @@ impl Exposition {
         self.sample(&format!("{name}_count"), labels, total as f64);
     }
 
-    /// The text so far.
     pub fn into_text(self) -> String {
         self.0
     }

@@ -14,10 +14,8 @@ pub const OTHERS: &str = "(others)";
 /// The default number of pipelines with separate histograms in a process.
 pub const HISTOGRAM_PIPELINES: usize = 100;
 
-/// The names of the pipelines, once they are known.
 static NAMES: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 
-/// The pipelines with histograms of their own.
 static PLACES: RwLock<Places> = RwLock::new(Places { most: HISTOGRAM_PIPELINES, taken: BTreeSet::new() });
 
 struct Places {

@@ -28,7 +28,6 @@ fn memory() -> Option<f64> {
     Some(kilobytes * 1024.0)
 }
 
-/// Processor time, and when the process started.
 fn times() -> Option<(f64, f64)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program, in brackets, may contain anything. What follows begins with field 3.

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-/// A file, by the name of what it makes.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionFile {
     /// For instance `etl_page.read`.
@@ -30,6 +29,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.other_sessions",
     "etl.other_transactions",
     "etl.clock",
+    "etl.file_of",
     "etl.this_server",
     "etl.note_walk",
     "etl.catalog_of",
@@ -38,6 +38,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.sink_of",
     "etl.sum_up_run",
     "etl.log_in_commit_order",
+    "etl.prune_log",
     "etl.announce_report",
     "etl.storable",
     "etl.stage_page",
@@ -169,7 +170,6 @@ pub struct Examination {
     pub foreign: Vec<String>,
 }
 
-/// A file that the database has.
 #[derive(Debug, sqlx::FromRow)]
 struct Applied {
     name: String,
@@ -268,7 +268,6 @@ fn is_other_definition(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("42P13" | "42P16" | "42725" | "42809"))
 }
 
-/// The applied functions, by name.
 async fn applied(tx: &mut PgConnection) -> sqlx::Result<BTreeMap<String, Applied>> {
     let question = format!(
         "{PRESENT}
@@ -299,7 +298,6 @@ async fn remove(tx: &mut PgConnection, name: &str) -> sqlx::Result<Vec<String>> 
     Ok(dependent)
 }
 
-/// Compares the functions with what was applied.
 pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Examination> {
     let mut tx = connection.begin().await?;
     sqlx::raw_sql(SESSION).execute(&mut *tx).await?;
@@ -314,7 +312,6 @@ pub async fn examine(connection: &mut PgConnection) -> sqlx::Result<Examination>
     Ok(Examination { intact: intact.len(), changed, foreign })
 }
 
-/// The checksum of a file.
 pub fn checksum(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }

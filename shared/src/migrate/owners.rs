@@ -41,7 +41,6 @@ const FOREIGN: &str = "
                and r.rolname in ('vitrina_query', 'vitrina_mart'))
     order by o.place, o.what collate \"C\"";
 
-/// Something that another role owns.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Foreign {
     /// As the server describes it: `schema etl`.

@@ -72,7 +72,6 @@ fn insecure(found: &Elsewhere) -> Option<String> {
     }
 }
 
-/// The columns that the queue's table lacks.
 async fn lacking(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     let question = "select string_agg(c.name, ', ' order by c.name) from unnest($1) as c (name)
         where not exists (

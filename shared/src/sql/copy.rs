@@ -8,7 +8,6 @@ const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 /// A tuple without a number of fields is the end.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 
-/// Rows on their way to the server.
 #[derive(Debug)]
 pub struct CopyRows(Vec<u8>);
 
@@ -29,7 +28,6 @@ impl CopyRows {
         }
     }
 
-    /// Whether there is enough to be sent.
     pub fn is_full(&self) -> bool {
         self.0.len() >= CHUNK
     }
@@ -43,7 +41,6 @@ impl CopyRows {
         self.0.clear();
     }
 
-    /// Adds the end.
     pub fn end(&mut self) {
         self.0.extend(TRAILER);
     }

@@ -1,7 +1,7 @@
 //! `pg_stat_activity`: the sessions that execute a user's text, found by the run or report they work for.
 //!
 //! Such a session is called `vitrina-worker <id>` for as long as its transaction lasts, and has a mark that the user's text
-//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all others begin with [`begin`]. Whatever ends a run
+//! cannot take off (`etl.mark_session`). `etl.run_batch` takes both itself, all other work begins with [`begin`]. Whatever ends a run
 //! can so end its statement too.
 
 use std::time::Duration;
@@ -10,32 +10,19 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::interval;
+use crate::domain::named_enum;
 
-/// Why a statement was cancelled by Vitrina.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Its run or report has ended.
-    Cancel,
-    /// Its pipeline was to rest, and the batch did not end in time.
-    Pause,
-    /// Its worker stops.
-    Shutdown,
-    /// Its worker died, or does not hear its answer.
-    Orphaned,
-}
-
-impl Reason {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cancel, Self::Pause, Self::Shutdown, Self::Orphaned];
-
-    /// As metrics and logs say it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Pause => "pause",
-            Self::Shutdown => "shutdown",
-            Self::Orphaned => "orphaned",
-        }
+named_enum! {
+    /// Why a statement was cancelled by Vitrina.
+    Reason {
+        /// Its run or report has ended.
+        Cancel = "cancel",
+        /// Its pipeline was to rest, and the batch did not end in time.
+        Pause = "pause",
+        /// Its worker stops.
+        Shutdown = "shutdown",
+        /// Its worker died, or does not hear its answer.
+        Orphaned = "orphaned",
     }
 }
 
@@ -73,7 +60,7 @@ pub async fn cancel(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<u64
 
 /// Ends the sessions of runs, reports or descriptions, whatever they do, and rolls back what they did. Returns how many there were.
 ///
-/// For sessions that nobody waits for any more: their worker died, their connection fell silent, or they did not end when
+/// For sessions that no caller waits for any more: their worker died, their connection fell silent, or they did not end when
 /// they were cancelled.
 pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<u64> {
     let terminated = sqlx::query_scalar!(
@@ -88,7 +75,6 @@ pub async fn terminate(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Res
     Ok(terminated.unsigned_abs())
 }
 
-/// Whether there are sessions of a run, report or description.
 pub async fn any(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
     sqlx::query_scalar("select exists (select from etl.sessions_of($1))").bind(id).fetch_one(connection).await
 }

@@ -2,16 +2,13 @@
 
 use sqlx::PgConnection;
 
-/// The catalog's entries for some relations, at one moment.
 #[derive(Debug)]
 pub struct Catalog {
-    /// The relations, as SQL writes them.
     pub relations: Vec<String>,
     /// What `etl.catalog_of` said of them.
     pub fingerprint: String,
 }
 
-/// Reads the catalog's entries for these relations.
 pub async fn read(connection: &mut PgConnection, relations: Vec<String>) -> sqlx::Result<Catalog> {
     let fingerprint =
         sqlx::query_scalar!(r#"select etl.catalog_of($1) as "fingerprint!""#, &relations).fetch_one(connection).await?;

@@ -119,11 +119,9 @@ pub async fn list(
     .await
 }
 
-/// A letter that is about to be replayed.
 #[derive(Debug)]
 pub struct Letter {
     pub id: i64,
-    /// The key columns of the row, by name.
     pub key: Value,
 }
 
@@ -171,7 +169,6 @@ pub async fn refuse_again(tx: &mut PgConnection, id: i64, row: &str, error: &str
     Ok(())
 }
 
-/// How many letters of a pipeline are open.
 pub async fn open(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"select count(*) as "open!" from etl.etl_dead_letters where pipeline_id = $1 and replayed_at is null"#,

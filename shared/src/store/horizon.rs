@@ -24,7 +24,6 @@ pub struct Horizon {
     pub clock: DateTime<Utc>,
     /// Transactions that began before this have ended, but for those that are named here.
     pub upper: DateTime<Utc>,
-    /// The key of the pipeline's checkpoint.
     pub checkpoint: Option<String>,
     /// Where the pipeline's last bound was.
     pub last: Option<DateTime<Utc>>,
@@ -32,9 +31,9 @@ pub struct Horizon {
     pub last_server: Option<String>,
     /// The server that was asked.
     pub server: String,
-    /// Transactions that the bound leaves behind and that nobody has noted yet.
+    /// Transactions that the bound leaves behind and that are not noted yet.
     pub passed: Vec<Reread>,
-    /// Transactions whose starts nobody can see, and that nobody has noted yet: prepared ones, and those of hidden sessions.
+    /// Transactions whose starts cannot be seen and that are not noted yet: prepared ones, and those of hidden sessions.
     pub unseen: Vec<Reread>,
     /// What the pipeline owes and can read now.
     pub due: Vec<Due>,
@@ -42,11 +41,11 @@ pub struct Horizon {
     pub due_from: Option<DateTime<Utc>>,
 }
 
-/// Looks at the open transactions of others, and at what the run's pipeline owes.
+/// Reads the open transactions of other sessions, and what the run's pipeline owes.
 ///
 /// A transaction without an id has only read so far, but may still write with its old `now()`: it counts, until it is
 /// older than `patience`; then the horizon passes it.
-pub async fn look(connection: &mut PgConnection, run: RunId, patience: Duration) -> sqlx::Result<Horizon> {
+pub async fn read(connection: &mut PgConnection, run: RunId, patience: Duration) -> sqlx::Result<Horizon> {
     let row = sqlx::query!(
         r#"
         select clock as "clock!", upper as "upper!", checkpoint_key, horizon, server, this_server as "this_server!",
@@ -94,7 +93,6 @@ pub struct Due {
     pub noted: String,
 }
 
-/// The smallest key that a pipeline owes.
 pub async fn owed_from(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<DateTime<Utc>>> {
     sqlx::query_scalar!("select min(from_key) from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
         .fetch_one(connection)
@@ -125,7 +123,7 @@ pub async fn owe(connection: &mut PgConnection, pipeline: PipelineId, rereads: &
 
 /// Notes that every pipeline whose keys come from the clock must read again from a time on: those that have a bound, and those
 /// that will have the one of an unfinished run. A run that has not begun may have looked at the clock already; of a pipeline
-/// without a checkpoint nobody knows whether its keys come from there. Returns how many there are.
+/// without a checkpoint it is unknown whether its keys come from there. Returns how many there are.
 pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx::Result<u64> {
     let noted = sqlx::query!(
         r#"
@@ -152,7 +150,7 @@ pub async fn owe_all(connection: &mut PgConnection, from: DateTime<Utc>) -> sqlx
 }
 
 /// Forgets what a pipeline owed, unless more was noted since it looked.
-pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId, due: &[Due]) -> sqlx::Result<()> {
+pub async fn forget_due(connection: &mut PgConnection, pipeline: PipelineId, due: &[Due]) -> sqlx::Result<()> {
     let transactions: Vec<_> = due.iter().map(|due| due.transaction.clone()).collect();
     let noted: Vec<_> = due.iter().map(|due| due.noted.clone()).collect();
     sqlx::query!(
@@ -170,7 +168,6 @@ pub async fn settle(connection: &mut PgConnection, pipeline: PipelineId, due: &[
     Ok(())
 }
 
-/// Forgets everything that a pipeline owes.
 pub async fn forget(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_rereads where pipeline_id = $1", pipeline as PipelineId)
         .execute(connection)
@@ -243,7 +240,7 @@ pub async fn writers(connection: &mut PgConnection, tables: &[String]) -> sqlx::
             where coalesce(d.refobjid, i.inhrelid) is not null
         ),
         given as (
-            -- Whoever takes a number of a sequence holds a lock on it to the end, before it touches the table.
+            -- A transaction that takes a number of a sequence holds a lock on the sequence to its end, before it touches the table.
             select relation from base
             union
             select case when d.classid = 'pg_class'::regclass then d.objid else d.refobjid end
@@ -285,7 +282,7 @@ pub async fn any_open(connection: &mut PgConnection, transactions: &[String], se
     .await
 }
 
-/// Transactions of others that are open now, began before the run's bound and are not noted: they published their start
+/// Transactions of other sessions that are open now, began before the run's bound and are not noted: they published their start
 /// late.
 pub async fn late_starters(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Reread>> {
     sqlx::query_as!(

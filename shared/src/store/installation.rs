@@ -3,7 +3,6 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-/// Which installation this is.
 pub async fn id(connection: &mut PgConnection) -> sqlx::Result<Uuid> {
     sqlx::query_scalar!("select id from etl.etl_installation").fetch_one(connection).await
 }

@@ -5,7 +5,6 @@ use sqlx::{PgConnection, postgres::types::Oid};
 /// A table to be made. Names are quoted by the server, types are its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMart {
-    /// Its name, without the schema.
     pub table: String,
     pub columns: Vec<String>,
     pub types: Vec<u32>,

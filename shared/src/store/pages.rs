@@ -7,7 +7,6 @@ use sqlx::PgConnection;
 
 use crate::domain::Position;
 
-/// What a statement returned.
 #[derive(Debug, sqlx::FromRow)]
 pub struct StatementOutcome {
     pub rows_read: i64,

@@ -2,7 +2,6 @@
 
 mod glance;
 
-use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 
@@ -15,31 +14,8 @@ use super::tasks;
 
 pub use glance::{Glance, glance};
 
-/// A row with its tasks.
-struct Row {
-    edition: Edition,
-    id: PipelineId,
-    name: String,
-    description: String,
-    kind: TaskKind,
-    mode: Mode,
-    source_query: Option<String>,
-    target_table: String,
-    batch_size: i32,
-    incremental_key: Option<String>,
-    incremental_id_key: Option<String>,
-    enabled: bool,
-    status: Status,
-    options: Json<PipelineOptions>,
-    version: i64,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-    tasks: Json<Vec<Task>>,
-    around: Option<Json<Around>>,
-}
-
 /// Which edition of a row was read: every change of the row, whatever it changes, makes another.
-#[derive(Debug, Default, sqlx::Type)]
+#[derive(Debug, sqlx::Type)]
 #[sqlx(transparent)]
 pub(crate) struct Edition(String);
 
@@ -60,40 +36,13 @@ pub(crate) struct Seen {
     pub checkpoint: Option<Checkpoint>,
 }
 
-impl From<Row> for Pipeline {
-    fn from(row: Row) -> Self {
-        Self {
-            id: row.id,
-            status: row.status,
-            version: row.version,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            draft: PipelineDraft {
-                name: row.name,
-                description: row.description,
-                kind: row.kind,
-                mode: row.mode,
-                source_query: row.source_query,
-                target_table: row.target_table,
-                batch_size: row.batch_size,
-                incremental_key: row.incremental_key,
-                incremental_id_key: row.incremental_id_key,
-                enabled: row.enabled,
-                options: row.options.0,
-                tasks: row.tasks.0,
-            },
-        }
-    }
-}
-
 /// Every read of pipelines is this statement with an end of its own.
 macro_rules! select_pipelines {
     ($end:literal, $($argument:expr),+) => {
-        select_pipelines!(around: "null::jsonb", $end, $($argument),+)
+        select_pipelines!(around: "null::jsonb", $end, $($argument),+).map(|seen| seen.pipeline)
     };
     (around: $around:literal, $end:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            Row,
+        sqlx::query!(
             r#"
             select p.xmin::text as "edition!: Edition",
                    id as "id: PipelineId", name, description, type as "kind: TaskKind", mode as "mode: Mode",
@@ -111,15 +60,38 @@ macro_rules! select_pipelines {
             "# + $end,
             $($argument),+
         )
+        .map(|row| {
+            let Around { run, checkpoint } = row.around.map(|json| json.0).unwrap_or_default();
+            let draft = PipelineDraft {
+                name: row.name,
+                description: row.description,
+                kind: row.kind,
+                mode: row.mode,
+                source_query: row.source_query,
+                target_table: row.target_table,
+                batch_size: row.batch_size,
+                incremental_key: row.incremental_key,
+                incremental_id_key: row.incremental_id_key,
+                enabled: row.enabled,
+                options: row.options.0,
+                tasks: row.tasks.0,
+            };
+            let pipeline = Pipeline {
+                id: row.id,
+                draft,
+                status: row.status,
+                version: row.version,
+                created_at: row.created_at,
+                updated_at: row.updated_at,
+            };
+            Seen { pipeline, edition: Some(row.edition), run, checkpoint }
+        })
     };
 }
 
-/// Which pipelines a list shows.
 #[derive(Debug, Default)]
 pub struct Filter {
-    /// Only those with this status.
     pub status: Option<Status>,
-    /// Only those that are, or are not, enabled.
     pub enabled: Option<bool>,
     /// Only those after this name.
     pub after: Option<String>,
@@ -136,24 +108,22 @@ fn split(pipeline: &PipelineRef) -> (Option<PipelineId>, Option<&str>) {
     }
 }
 
-/// Reads one pipeline.
 pub async fn find(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
     let (id, name) = split(pipeline);
-    let row = select_pipelines!(
+    select_pipelines!(
         "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))",
         id as Option<PipelineId>,
         name
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(row.map(Pipeline::from))
+    .await
 }
 
 /// Reads what a change of a pipeline's status depends on. Where the row is to be locked, that comes first: a statement that
 /// waits for a lock has read everything else before.
 pub(crate) async fn see(connection: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Seen>> {
     let (id, name) = split(pipeline);
-    let row = select_pipelines!(
+    select_pipelines!(
         around: "jsonb_build_object(
             'run', (select jsonb_build_object('id', r.id, 'status', r.status, 'mode', r.mode)
                     from etl.etl_runs r
@@ -165,25 +135,20 @@ pub(crate) async fn see(connection: &mut PgConnection, pipeline: &PipelineRef) -
         name
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(row.map(|mut row| {
-        let Around { run, checkpoint } = row.around.take().map(|json| json.0).unwrap_or_default();
-        Seen { edition: Some(std::mem::take(&mut row.edition)), run, checkpoint, pipeline: row.into() }
-    }))
+    .await
 }
 
 /// Reads one pipeline and locks its row until the transaction ends.
 pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result<Option<Pipeline>> {
     let (id, name) = split(pipeline);
-    let row = select_pipelines!(
+    select_pipelines!(
         "where p.id = coalesce($1, (select named.id from etl.etl_pipelines named where named.name = $2))
          for no key update of p",
         id as Option<PipelineId>,
         name
     )
     .fetch_optional(tx)
-    .await?;
-    Ok(row.map(Pipeline::from))
+    .await
 }
 
 /// Targets that have rows in common with the target `$1`: itself, for a mart the tables that it is a partition of, and its
@@ -227,8 +192,8 @@ pub async fn sharing(connection: &mut PgConnection, target: &str) -> sqlx::Resul
     Ok(found)
 }
 
-/// Notes that rows of a target were removed: on the pipeline that did, and on all others that [`sharing`] finds. Their rows stay
-/// locked. Returns the others.
+/// Notes that rows of a target were removed: on the pipeline that did, and on all other pipelines that [`sharing`] finds. Their rows stay
+/// locked. Returns these other pipelines.
 pub async fn note_removal(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Vec<PipelineId>> {
     let statement = format!(
         "with {OVERLAPPING},
@@ -262,18 +227,17 @@ pub(crate) async fn has_removed_rows(connection: &mut PgConnection, pipeline: Pi
 
 /// Reads the pipelines that write this target in the end.
 pub async fn writing(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<Pipeline>> {
-    let rows = select_pipelines!(
+    select_pipelines!(
         "where coalesce((select t.target_table from etl.etl_pipeline_tasks t where t.pipeline_id = p.id
                          order by t.order_index desc limit 1), p.target_table) = $1
          order by p.id",
         target
     )
     .fetch_all(connection)
-    .await?;
-    Ok(rows.into_iter().map(Pipeline::from).collect())
+    .await
 }
 
-/// Reads one pipeline and locks its row, and those of all others that write this target: until the transaction ends no run
+/// Reads one pipeline and locks its row, and those of all other pipelines that write this target: until the transaction ends no run
 /// begins that writes it.
 pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &str) -> sqlx::Result<Option<Pipeline>> {
     let rows = select_pipelines!(
@@ -286,12 +250,11 @@ pub async fn lock_writers(tx: &mut PgConnection, pipeline: PipelineId, target: &
     )
     .fetch_all(tx)
     .await?;
-    Ok(rows.into_iter().map(Pipeline::from).find(|found| found.id == pipeline))
+    Ok(rows.into_iter().find(|found| found.id == pipeline))
 }
 
-/// Reads up to `limit` pipelines by name.
 pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) -> sqlx::Result<Vec<Pipeline>> {
-    let rows = select_pipelines!(
+    select_pipelines!(
         "where ($1::text is null or status = $1)
            and ($2::boolean is null or enabled = $2)
            and ($3::text is null or name > $3)
@@ -303,11 +266,9 @@ pub async fn list(connection: &mut PgConnection, filter: &Filter, limit: i64) ->
         limit
     )
     .fetch_all(connection)
-    .await?;
-    Ok(rows.into_iter().map(Pipeline::from).collect())
+    .await
 }
 
-/// Inserts a pipeline and its tasks.
 pub async fn insert(tx: &mut PgConnection, id: PipelineId, draft: &PipelineDraft) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -368,7 +329,6 @@ pub async fn delete(tx: &mut PgConnection, id: PipelineId) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// The names of all pipelines.
 pub async fn names(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select name from etl.etl_pipelines").fetch_all(connection).await
 }

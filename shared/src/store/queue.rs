@@ -45,7 +45,7 @@ pub async fn lock_own(tx: &mut PgConnection, job: &str, worker: &str) -> sqlx::R
     Ok(held.is_some())
 }
 
-/// Takes a job that nobody can use out of the queue, with the reason.
+/// Takes a job that no worker can use out of the queue, with the reason.
 pub async fn kill(connection: &mut PgConnection, job: &str, reason: &str) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -90,7 +90,6 @@ pub async fn put_back(
     Ok(returned.rows_affected() == 1)
 }
 
-/// Wakes every worker.
 pub async fn announce(connection: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query!("select pg_notify($1, '')", JOBS_CHANNEL).execute(connection).await?;
     Ok(())
@@ -159,12 +158,10 @@ pub async fn prune(connection: &mut PgConnection, queue: &str, keep: Duration) -
     Ok(pruned.rows_affected())
 }
 
-/// How much there is to do.
 #[derive(Debug)]
 pub struct Depth {
-    /// Jobs that are due and that nobody has taken.
+    /// Jobs that are due and that no worker has taken.
     pub pending: i64,
-    /// Jobs that are due later.
     pub delayed: i64,
     /// Jobs of unfinished runs that a worker holds.
     pub running: i64,
@@ -172,7 +169,7 @@ pub struct Depth {
     pub oldest_pending: f64,
 }
 
-/// Measures a queue. Finished jobs are by far the most, so the others are found without looking at those: waiting ones
+/// Measures a queue. Finished jobs are by far the most, so the other jobs are found without looking at those: waiting ones
 /// by the queue's own index, running ones by the runs that they belong to.
 pub async fn depth(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Depth> {
     sqlx::query_as!(

@@ -11,22 +11,17 @@ use crate::domain::{ErrorClass, PipelineId, Report, ReportId, ReportRequest, Rep
 /// The channel on which the end of a report is announced, with its id.
 pub const REPORTS_CHANNEL: &str = "vitrina_reports";
 
-/// A report about to be queued.
 #[derive(Debug)]
 pub struct NewReport<'a> {
     pub id: ReportId,
-    /// The pipeline it is about.
     pub pipeline_id: PipelineId,
     pub request: &'a ReportRequest,
-    /// Who asked for it.
     pub requested_by: &'a str,
-    /// The request it came from.
     pub correlation_id: &'a str,
     /// The job that a worker takes up.
     pub job_id: &'a str,
 }
 
-/// Inserts a queued report.
 pub async fn insert(tx: &mut PgConnection, report: &NewReport<'_>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -45,7 +40,6 @@ pub async fn insert(tx: &mut PgConnection, report: &NewReport<'_>) -> sqlx::Resu
     Ok(())
 }
 
-/// Reads one report.
 pub async fn find(connection: &mut PgConnection, id: ReportId) -> sqlx::Result<Option<Report>> {
     let row = sqlx::query!(
         r#"
@@ -108,7 +102,6 @@ pub(crate) async fn begin(connection: &mut PgConnection, id: ReportId) -> sqlx::
     Ok(begun.rows_affected() == 1)
 }
 
-/// Ends a report with its result.
 pub(crate) async fn finish(tx: &mut PgConnection, id: ReportId, result: &RawValue) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -124,7 +117,6 @@ pub(crate) async fn finish(tx: &mut PgConnection, id: ReportId, result: &RawValu
     Ok(())
 }
 
-/// Ends a report with an error.
 pub(crate) async fn fail(tx: &mut PgConnection, id: ReportId, class: ErrorClass, error: &str) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -167,14 +159,11 @@ pub(crate) async fn note_failure(
 #[derive(Debug)]
 pub struct Stranded {
     pub id: ReportId,
-    /// The pipeline it is about.
     pub pipeline_id: PipelineId,
     pub request: Json<ReportRequest>,
-    /// The request it came from.
     pub correlation_id: String,
 }
 
-/// Locks the reports whose job was lost.
 pub(crate) async fn lock_stranded(tx: &mut PgConnection) -> sqlx::Result<Vec<Stranded>> {
     sqlx::query_as!(
         Stranded,

@@ -1,4 +1,4 @@
-//! What the server says of itself and of our rights, for whoever looks for what is wrong.
+//! What the server says of itself and of our rights, for `vitrina doctor`.
 //!
 //! Everything here works before a migration too: what is not there is told as missing.
 
@@ -6,24 +6,19 @@ use std::fmt;
 
 use sqlx::PgConnection;
 
-/// What the server is, and who we are to it.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// As people write it: `15.14`.
     pub version: String,
     /// As programs compare it: `150014`.
     pub version_number: i32,
-    /// The account that we are.
     pub account: String,
-    /// How many transactions may be prepared.
     pub max_prepared: i32,
-    /// How many transactions of this database are prepared.
     pub prepared: i64,
     /// Whether it only takes reads.
     pub is_standby: bool,
 }
 
-/// Reads what the server is.
 pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
     sqlx::query_as!(
         Server,
@@ -43,7 +38,6 @@ pub async fn server(connection: &mut PgConnection) -> sqlx::Result<Server> {
 /// Rights that an account has and a service does not need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
-    /// It may do anything.
     Superuser,
     /// Vitrina's schema or tables are its own, or those of a role that it is a member of.
     Owner,
@@ -126,7 +120,8 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')
           and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
-          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_turn', 'etl_source_grants')
+          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_removed', 'etl_log_turn',
+                                'etl_source_grants')
           and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                    and has_table_privilege(c.oid, 'insert'))
         order by 1
@@ -136,26 +131,24 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
     .await
 }
 
-/// Whether the account sees since when others' transactions are open.
+/// Whether the account sees since when the transactions of other accounts are open.
 pub async fn sees_other_sessions(connection: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::query_scalar!(r#"select pg_has_role('pg_read_all_stats', 'usage') as "sees!""#).fetch_one(connection).await
 }
 
 /// A source schema, and what users' queries may not read in it.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceSchema {
     pub schema: String,
     pub exists: bool,
-    /// How many tables and views it has.
     pub tables: i64,
-    /// Those that users' queries may not read.
     pub unreadable: Vec<String>,
 }
 
 /// Looks at the source schemas with the eyes of users' queries.
-pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<Source>> {
+pub async fn sources(connection: &mut PgConnection, schemas: &[String]) -> sqlx::Result<Vec<SourceSchema>> {
     sqlx::query_as!(
-        Source,
+        SourceSchema,
         r#"
         select s.name as "schema!",
                n.oid is not null as "exists!",

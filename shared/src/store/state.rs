@@ -10,16 +10,13 @@ use crate::domain::{Checkpoint, PipelineId, RunId};
 #[derive(Debug)]
 pub struct State {
     pub checkpoint: Checkpoint,
-    /// The run that wrote it.
     pub run_id: RunId,
-    /// The batch that wrote it.
     pub batch: i64,
     pub updated_at: DateTime<Utc>,
     /// Where keys come from the clock: from when on transactions may not have been complete.
     pub horizon: Option<DateTime<Utc>>,
 }
 
-/// Reads a pipeline's checkpoint.
 pub async fn find(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<State>> {
     let row = sqlx::query!(
         r#"

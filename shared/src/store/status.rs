@@ -198,7 +198,8 @@ pub(crate) async fn begin(
         applied as (
             update etl.etl_runs r
             set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
-                target_id = coalesce(r.target_id, $14), checkpoint_from = case when not $15 then r.checkpoint_from end
+                target_id = coalesce(r.target_id, $14), target_file = coalesce(r.target_file, etl.file_of(r.target)),
+                checkpoint_from = case when not $15 then r.checkpoint_from end
             from seen
             where r.id = $2 and r.pipeline_id = seen.id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
             returning r.id

@@ -5,17 +5,14 @@ use sqlx::PgConnection;
 /// A table to gather rows in.
 #[derive(Debug, Clone)]
 pub struct Gathering {
-    /// Its name, without the schema.
     pub table: String,
     /// The mart whose rows it will replace.
     pub mart: String,
-    /// The columns that are written.
     pub columns: Vec<String>,
     /// Those that identify a row.
     pub key: Vec<String>,
 }
 
-/// Makes such a table, unless it is there already.
 pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sqlx::Result<()> {
     let Gathering { table, mart, columns, key } = gathering;
     sqlx::query!("select etl_mart.create_gathering($1, $2, $3, $4)", table, mart, columns, key)
@@ -24,7 +21,6 @@ pub async fn create(connection: &mut PgConnection, gathering: &Gathering) -> sql
     Ok(())
 }
 
-/// Removes such a table.
 pub async fn remove(connection: &mut PgConnection, table: &str) -> sqlx::Result<()> {
     sqlx::query!("select etl_mart.drop_gathering($1)", table).execute(connection).await?;
     Ok(())

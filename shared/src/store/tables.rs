@@ -6,7 +6,6 @@ use sqlx::{AssertSqlSafe, PgConnection, types::Json};
 use super::value_types;
 use crate::domain::{ColumnType, Identity};
 
-/// A table of `analytics`, as it was found.
 #[derive(Debug, Deserialize)]
 pub struct MartTable {
     /// Its columns; none if there is no such table.
@@ -17,7 +16,7 @@ pub struct MartTable {
     pub is_writable: bool,
     /// Whether rows of it, or of one of its partitions, are gone after a crash of the server.
     pub unlogged: bool,
-    /// A trigger of somebody that is executed when the transaction is committed, with the rights of the session.
+    /// A trigger that is executed when the transaction is committed, with the rights of the session.
     pub deferred_trigger: Option<String>,
     /// Whether other tables inherit from it, or it inherits from another one. Partitions do not count.
     pub inherits: bool,
@@ -43,7 +42,6 @@ impl MartTable {
     }
 }
 
-/// A column of a mart's table.
 #[derive(Debug, Clone, Deserialize)]
 pub struct TargetColumn {
     pub name: String,
@@ -60,7 +58,6 @@ pub struct TargetColumn {
     pub required: bool,
     /// Whether it cannot be written: it is computed, or numbered by the table.
     pub generated: bool,
-    /// Whether it is computed from the other columns.
     pub computed: bool,
 }
 
@@ -81,13 +78,10 @@ impl TargetColumn {
     }
 }
 
-/// A unique index, or an exclusion constraint.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct UniqueIndex {
     pub name: String,
-    /// The columns that it looks at.
     pub columns: Vec<String>,
-    /// Whether it is checked at the end of a transaction.
     pub deferred: bool,
 }
 
@@ -142,8 +136,8 @@ const OTHER_UNIQUE: &str = r"
     order by 1
 ";
 
-/// Looks at `analytics.<table>`, whose rows have this key. One statement: the database may be far away.
-pub async fn look(connection: &mut PgConnection, table: &str, key: &[String]) -> sqlx::Result<MartTable> {
+/// Reads what the catalog says of `analytics.<table>`, whose rows have this key. One statement: the database may be far away.
+pub async fn read_mart(connection: &mut PgConnection, table: &str, key: &[String]) -> sqlx::Result<MartTable> {
     let leaves = value_types::leaves(
         "select a.attnum as place, a.atttypid as type, a.atttypmod as modifier, a.attcollation as collated_by
          from own o join pg_attribute a on a.attrelid = o.oid
@@ -207,12 +201,11 @@ pub async fn can_rewrite_rows(
     key: &[String],
     written: &[&str],
 ) -> sqlx::Result<bool> {
-    Ok(look(tx, table, key).await?.can_rewrite_rows(written))
+    Ok(read_mart(tx, table, key).await?.can_rewrite_rows(written))
 }
 
-/// Whether there is a table `analytics.<table>`.
 pub async fn exists(connection: &mut PgConnection, table: &str) -> sqlx::Result<bool> {
-    Ok(!look(connection, table, &[]).await?.columns.is_empty())
+    Ok(!read_mart(connection, table, &[]).await?.columns.is_empty())
 }
 
 /// Which of these assignments the server would refuse, as places in the lists: `source[i]` into `target[i]`.

@@ -5,7 +5,6 @@ use sqlx::PgConnection;
 
 use crate::domain::Target;
 
-/// Reads one entry of the whitelist.
 pub async fn find(connection: &mut PgConnection, target: &str) -> sqlx::Result<Option<Target>> {
     Ok(find_all(connection, &[target.to_owned()]).await?.pop())
 }
@@ -21,14 +20,12 @@ pub async fn find_all(connection: &mut PgConnection, names: &[String]) -> sqlx::
     .await
 }
 
-/// Reads the whole whitelist.
 pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<Target>> {
     sqlx::query_as!(Target, "select target, key, options, created_at from etl.etl_targets order by target")
         .fetch_all(connection)
         .await
 }
 
-/// Adds to the whitelist.
 pub async fn insert(
     connection: &mut PgConnection,
     target: &str,

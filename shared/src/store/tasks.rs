@@ -5,7 +5,6 @@ use sqlx::{PgConnection, types::Json};
 
 use crate::domain::{PipelineId, Task, TaskKind};
 
-/// Replaces a pipeline's whole plan.
 pub async fn replace(tx: &mut PgConnection, pipeline: PipelineId, tasks: &[Task]) -> sqlx::Result<()> {
     sqlx::query!("delete from etl.etl_pipeline_tasks where pipeline_id = $1", pipeline as PipelineId)
         .execute(&mut *tx)

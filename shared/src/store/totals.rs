@@ -1,4 +1,4 @@
-//! `etl.etl_run_totals`: what all runs did, for whoever watches.
+//! `etl.etl_run_totals`: what all runs did, for metrics.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -16,11 +16,8 @@ pub struct Total {
     /// How they ended; `None` for the unfinished one.
     pub status: Option<RunStatus>,
     pub runs: i64,
-    /// Rows that their queries returned.
     pub rows_read: i64,
-    /// Rows that they inserted or changed.
     pub rows_written: i64,
-    /// Rows that they set aside.
     pub rows_rejected: i64,
     pub rows_removed: i64,
     pub batches: i64,
@@ -29,13 +26,11 @@ pub struct Total {
     pub seconds: f64,
     /// Those that ended, by duration.
     pub durations: Vec<i64>,
-    /// When the last one ended.
     pub last_finished_at: Option<DateTime<Utc>>,
     /// When that one was requested.
     pub last_requested_at: Option<DateTime<Utc>>,
     /// When it began; of the unfinished one too.
     pub last_started_at: Option<DateTime<Utc>>,
-    /// The bound that it read up to.
     pub last_upper: Option<String>,
     /// Seconds between the ends of the last ones.
     pub gaps: Vec<f64>,

@@ -1,11 +1,13 @@
 //! `etl.etl_transitions`: the append-only log of status changes. Entries are written with the change itself (`store/status.rs`).
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use super::interval;
 use crate::domain::{PipelineId, RunId, Status};
 
-/// One status change.
 #[derive(Debug, Clone)]
 pub struct Transition {
     /// Its place in the log; ids appear in commit order.
@@ -13,13 +15,11 @@ pub struct Transition {
     pub pipeline_id: PipelineId,
     /// Its name at that time.
     pub pipeline: String,
-    /// The run it was about, if any.
     pub run_id: Option<RunId>,
     pub from_status: Status,
     pub to_status: Status,
     pub actor: String,
     pub reason: String,
-    /// The request it came from.
     pub correlation_id: Option<String>,
     pub at: DateTime<Utc>,
 }
@@ -67,4 +67,17 @@ pub async fn before_last(connection: &mut PgConnection, pipeline: Option<Pipelin
     .fetch_optional(connection)
     .await?;
     Ok(id.unwrap_or(0))
+}
+
+/// The greatest id that was ever removed; 0 if none was. A reader that resumes before it may have missed entries.
+pub async fn removed_up_to(connection: &mut PgConnection) -> sqlx::Result<i64> {
+    let up_to = sqlx::query_scalar!("select up_to from etl.etl_log_removed").fetch_optional(connection).await?;
+    Ok(up_to.unwrap_or(0))
+}
+
+/// Removes up to `most` entries that are older than `keep`, oldest first. Returns how many. The last entry of a pipeline and
+/// those of unfinished runs stay.
+pub async fn prune(connection: &mut PgConnection, keep: Duration, most: i64) -> sqlx::Result<u64> {
+    let pruned = sqlx::query_scalar!(r#"select etl.prune_log($1, $2) as "pruned!""#, interval(keep), most);
+    Ok(pruned.fetch_one(connection).await?.unsigned_abs())
 }

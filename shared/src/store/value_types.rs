@@ -13,7 +13,6 @@ pub struct ValueType {
     pub resolved: Option<String>,
     /// The type of the elements, bounds or values in the end, without its length.
     pub leaf: String,
-    /// Whether that is an enum.
     pub is_enum: bool,
     /// Whether texts are equal only where they are the same; true for types without a collation.
     pub deterministic: bool,

@@ -1,4 +1,4 @@
-//! `apalis.workers`: who executes batches.
+//! `apalis.workers`: the workers that execute batches.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -9,11 +9,9 @@ pub struct Worker {
     pub name: String,
     pub started_at: Option<DateTime<Utc>>,
     pub last_heartbeat: DateTime<Utc>,
-    /// Batches it has in hand.
     pub jobs: i64,
 }
 
-/// Reads the live workers of a queue.
 pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Worker>> {
     sqlx::query_as!(
         Worker,
@@ -31,7 +29,6 @@ pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Ve
     .await
 }
 
-/// Counts the live workers of a queue.
 pub async fn count(connection: &mut PgConnection, queue: &str) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"

@@ -1,22 +1,21 @@
 //! `etl.etl_write_numbers`: which of two writes to one document is the newer.
 //!
-//! A number is taken *before* the rows are read that are written with it. So whoever has the greater number has read later,
+//! A number is taken *before* the rows are read that are written with it. So the writer with the greater number has read later,
 //! and a request that comes late, of a worker that was taken for dead or of an attempt that was repeated, has a smaller one.
 //! No clock is asked: one that is set back would make every newer write the older one.
 
 use sqlx::PgConnection;
 
-/// What others can raise the numbers to. As many are left above it, or one document with a version that somebody made up
+/// What found versions can raise the numbers to. As many are left above it, or one document with a made-up version
 /// would use up the numbers of all indexes.
 pub const MOST_PASSED: i64 = 8_796_093_022_206 / 2;
 
-/// Takes the next number.
 pub async fn take(connection: &mut PgConnection) -> sqlx::Result<i64> {
     sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#).fetch_one(connection).await
 }
 
 /// Makes sure that all numbers from now on are greater than this one, which was found where it should not be: the database
-/// is an older copy of itself, or somebody else has written. Nothing is done, and false returned, above [`MOST_PASSED`].
+/// is an older copy of itself, or another writer has written. Nothing is done, and false returned, above [`MOST_PASSED`].
 pub async fn pass(connection: &mut PgConnection, number: i64) -> sqlx::Result<bool> {
     if number > MOST_PASSED {
         return Ok(false);

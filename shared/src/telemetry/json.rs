@@ -165,7 +165,7 @@ mod tests {
 
     impl io::Write for Memory {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics with it").extend_from_slice(bytes);
+            self.0.lock().expect("no test panics with it").extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -180,7 +180,7 @@ mod tests {
         let output = memory.clone();
         let layer = JsonLines::new(vec![BoxMakeWriter::new(move || output.clone())]);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), log);
-        let bytes = memory.0.lock().expect("nobody panics with it").clone();
+        let bytes = memory.0.lock().expect("no test panics with it").clone();
         String::from_utf8(bytes).expect("text")
     }
 

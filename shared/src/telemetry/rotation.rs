@@ -36,7 +36,6 @@ impl RotatingFile {
         Ok(Self { path: path.to_owned(), max_bytes, keep, open })
     }
 
-    /// Waits until everything is on the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.current().file.sync_all()
     }
@@ -114,10 +113,9 @@ impl Write for &RotatingFile {
 mod tests {
     use super::*;
 
-    /// A directory that is removed when the test ends.
-    struct Place(PathBuf);
+    struct LogDirectory(PathBuf);
 
-    impl Place {
+    impl LogDirectory {
         fn new(name: &str) -> Self {
             Self(std::env::temp_dir().join(format!("vitrina-rotation-{name}-{}", std::process::id())))
         }
@@ -135,7 +133,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for LogDirectory {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -147,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_full_file_is_set_aside_and_the_oldest_goes() {
-        let place = Place::new("full");
+        let place = LogDirectory::new("full");
         let file = RotatingFile::open(&place.log(), 10, 2).expect("a file");
         for line in ["one\n", "two\n", "three\n", "four\n", "five\n", "six\n", "seven\n"] {
             write(&file, line);
@@ -157,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_restart_goes_on_with_the_file_that_is_there() {
-        let place = Place::new("restart");
+        let place = LogDirectory::new("restart");
         for line in ["one\n", "two\n", "three\n"] {
             write(&RotatingFile::open(&place.log(), 10, 1).expect("a file"), line);
         }
@@ -166,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_longer_than_a_file_is_written_whole() {
-        let place = Place::new("long");
+        let place = LogDirectory::new("long");
         let file = RotatingFile::open(&place.log(), 10, 3).expect("a file");
         for line in ["a line of its own\n", "short\n"] {
             write(&file, line);
@@ -176,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_process_follows_when_another_has_set_their_file_aside() {
-        let place = Place::new("shared");
+        let place = LogDirectory::new("shared");
         let [first, second] = [(); 2].map(|()| RotatingFile::open(&place.log(), 10, 5).expect("a file"));
         for line in ["one\n", "two\n"] {
             write(&first, line);

@@ -17,7 +17,6 @@ use super::TelemetryError;
 /// How long a process waits for its last spans to be taken when it ends.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Sends spans until it is dropped.
 #[derive(Debug)]
 pub(super) struct Traces(SdkTracerProvider);
 

@@ -9,7 +9,6 @@ use crate::{
     store::marts::NewMart,
 };
 
-/// The field of the query.
 const QUERY: &str = "create.source_query";
 
 /// The mart that the rows of `sql` would fit, or everything that keeps it from being made.

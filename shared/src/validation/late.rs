@@ -131,7 +131,9 @@ fn source_problem(draft: &PipelineDraft, sources: &Sources) -> Option<String> {
     let says_so =
         draft.options.key_order.is_some() || draft.options.lookback_seconds.is_some_and(|seconds| seconds > 0);
     let (name, why) = match (sources.foreign.first(), sources.subscribed.first()) {
-        (Some(name), _) => (name, "is a foreign table: nobody here sees which transactions are open on its server"),
+        (Some(name), _) => {
+            (name, "is a foreign table: which transactions are open on its server cannot be seen from here")
+        }
         (None, Some(name)) => (name, "gets rows by a subscription, with keys of the server that they come from"),
         (None, None) => return None,
     };

@@ -1,6 +1,6 @@
 //! What must hold of a plan's transforms, given what the reader returns and where the rows go.
 
-use super::Place;
+use super::TargetPlace;
 use crate::domain::{FullStrategy, Mode, PipelineDraft, Problem, SourceColumn, transform::Configured};
 
 /// The columns after all transforms, or which step cannot work. Steps that are wrong by themselves are passed over.
@@ -29,7 +29,11 @@ pub(super) fn touched_keys(steps: &[(usize, Configured)], key: &[String]) -> Vec
 
 /// What does not go together with a step that drops rows. A row that is dropped now may be in the target from an earlier run:
 /// only a full run that builds beside the target leaves it out.
-pub(super) fn dropped_rows(steps: &[(usize, Configured)], draft: &PipelineDraft, target: &Place) -> Option<Problem> {
+pub(super) fn dropped_rows(
+    steps: &[(usize, Configured)],
+    draft: &PipelineDraft,
+    target: &TargetPlace,
+) -> Option<Problem> {
     let (place, _) = steps.iter().find(|(_, step)| step.declared().drops_rows())?;
     let name = &draft.tasks[*place].body;
     let options = &draft.options;
@@ -40,15 +44,15 @@ pub(super) fn dropped_rows(steps: &[(usize, Configured)], draft: &PipelineDraft,
                 "`{name}` drops rows, and an incremental run leaves what an earlier one has written of them: use mode `full`"
             ),
         ),
-        (Mode::Full, Place::Mart(..)) if options.full_strategy == Some(FullStrategy::Merge) => (
+        (Mode::Full, TargetPlace::Mart(..)) if options.full_strategy == Some(FullStrategy::Merge) => (
             "options.full_strategy".to_owned(),
             format!("`{name}` drops rows, which `merge` leaves in the mart: leave the option out or choose `swap`"),
         ),
-        (Mode::Full, Place::Mart(..)) if options.rejects_allowed().is_some() => (
+        (Mode::Full, TargetPlace::Mart(..)) if options.rejects_allowed().is_some() => (
             "options.on_row_error".to_owned(),
             format!("`{name}` drops rows, so the mart is swapped, and a swap takes all rows or none: use `fail`"),
         ),
-        (Mode::Full, Place::Mart(..) | Place::External(..)) => return None,
+        (Mode::Full, TargetPlace::Mart(..) | TargetPlace::External(..)) => return None,
     };
     Some(Problem::new(field, message))
 }

@@ -36,7 +36,7 @@ pub(super) fn paging_problem(draft: &PipelineDraft, reader: &Reader) -> Option<S
         return Some("placeholders page an incremental query: in mode `full` write the plain query".to_owned());
     }
     let missing: Vec<_> =
-        Placeholder::ALL.into_iter().filter(|one| !used.contains(one)).map(|one| format!(":{}", one.name())).collect();
+        Placeholder::ALL.iter().filter(|one| !used.contains(*one)).map(|one| format!(":{one}")).collect();
     if !missing.is_empty() {
         return Some(format!("a query that pages by itself needs all placeholders: {} missing", missing.join(", ")));
     }

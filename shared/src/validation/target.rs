@@ -9,7 +9,7 @@ use crate::{
     store::tables::{self, MartTable, TargetColumn, UniqueIndex},
 };
 
-use super::{FoundTarget, Place, Reader, key, query};
+use super::{FoundTarget, Reader, TargetPlace, key, query};
 
 /// What is wrong with an entry of the whitelist: no such table, no such key, no rights, no such option.
 pub async fn problems(
@@ -18,21 +18,18 @@ pub async fn problems(
     key: &[String],
     options: &Value,
 ) -> Result<Vec<Problem>, sqlx::Error> {
-    let place = match target {
-        TargetName::Mart(table) => Place::Mart(table.clone(), tables::look(connection, table, key).await?),
-        TargetName::External(scheme, name) => Place::External(scheme, name.clone()),
-    };
+    let place = TargetPlace::find(connection, target, key).await?;
     Ok(own_problems(&target.to_string(), key, options, &place))
 }
 
-fn own_problems(target: &str, key: &[String], options: &Value, place: &Place) -> Vec<Problem> {
+fn own_problems(target: &str, key: &[String], options: &Value, place: &TargetPlace) -> Vec<Problem> {
     let mut problems = key_problems(key);
     match place {
-        Place::Mart(_, table) => {
+        TargetPlace::Mart(_, table) => {
             let well_written = problems.is_empty();
             problems.extend(table_problem(table, target, key, well_written));
         }
-        Place::External(scheme, _) => {
+        TargetPlace::External(scheme, _) => {
             problems.extend(ExternalKind::of(scheme).into_iter().flat_map(|kind| (kind.option_problems)(options)));
         }
     }
@@ -108,7 +105,6 @@ pub(super) fn key_problems(key: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// Where the query's columns do not fit the target's.
 pub(super) async fn mismatches(
     connection: &mut PgConnection,
     draft: &PipelineDraft,
@@ -127,7 +123,7 @@ pub(super) async fn mismatches(
     let (_, query_field) = draft.reader().unwrap_or(("", "source_query"));
     let of_query = |message| Problem::new(query_field, message);
     match place {
-        Place::Mart(name, table) => {
+        TargetPlace::Mart(name, table) => {
             problems.extend(alone(draft, Some(found)));
             problems.extend(strategy_problem(draft, target, &table.other_unique(&reader.arriving_names())));
             let columns = &table.columns;
@@ -138,9 +134,10 @@ pub(super) async fn mismatches(
                 problems.extend(messages.into_iter().map(of_query));
             }
         }
-        Place::External(scheme, _) => {
+        TargetPlace::External(scheme, _) => {
             let kind = ExternalKind::of(scheme);
-            problems.extend(kind.into_iter().flat_map(|kind| (kind.mismatches)(draft, entry, &reader.arriving)));
+            problems
+                .extend(kind.into_iter().flat_map(|kind| (kind.mismatches)(draft, &entry.options, &reader.arriving)));
             problems.extend(key::problems(draft, &entry.key, reader, None).into_iter().map(of_query));
         }
     }
@@ -209,7 +206,6 @@ fn unfilled(target: &str, source: &[SourceColumn], columns: &[TargetColumn]) -> 
         .collect()
 }
 
-/// Columns whose type the server would not assign.
 async fn misfits(
     connection: &mut PgConnection,
     target: &str,
@@ -232,7 +228,7 @@ async fn misfits(
         .collect())
 }
 
-/// Values that call a function of somebody on their way into a column: it would execute with the rights to write marts.
+/// Values that call a function of another account on their way into a column: it would execute with the rights to write marts.
 async fn value_problem(
     connection: &mut PgConnection,
     source: &[SourceColumn],

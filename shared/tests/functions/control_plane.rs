@@ -2,9 +2,9 @@
 
 use sqlx::postgres::PgListener;
 use uuid::Uuid;
-use vitrina_shared::testing::TestDatabase;
+use vitrina_shared::{domain::ELASTICSEARCH, testing::TestDatabase};
 
-use crate::{run, text};
+use crate::{failure, run, text};
 
 /// A pipeline, by its id.
 async fn pipeline(db: &TestDatabase) -> Uuid {
@@ -63,7 +63,7 @@ async fn the_sink_of_a_run_is_that_of_its_last_target() {
     let mut app = db.pool().acquire().await.unwrap();
     for (inputs, sink) in [
         (r#"{"target_table": "analytics.a"}"#, "postgres"),
-        (r#"{"target_table": "es:a"}"#, "elasticsearch"),
+        (&format!(r#"{{"target_table": "{ELASTICSEARCH}:a"}}"#), "elasticsearch"),
         (
             r#"{"target_table": "es:a", "tasks": [{"target_table": "es:b"}, {"target_table": "analytics.a"}]}"#,
             "postgres",
@@ -98,6 +98,18 @@ async fn an_entry_of_the_log_has_its_place_by_the_commit_and_is_announced() {
     let expected =
         "select json_build_object('id', id, 'pipeline_id', pipeline_id) from etl.etl_transitions order by id limit 1";
     assert_eq!(announced.payload(), text(&mut app, expected).await);
+}
+
+#[tokio::test]
+async fn the_services_remove_only_what_is_older_than_a_day_from_the_log() {
+    let db = TestDatabase::create().await;
+    sqlx::query(ENTRY).bind("deleted since").execute(db.pool()).await.unwrap();
+    let mut app = db.pool().acquire().await.unwrap();
+    let (code, message) = failure(&mut app, "select etl.prune_log('0', 10)").await;
+    assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"));
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "0");
+    run(db.admin(), "update etl.etl_transitions set at = at - interval '25 hours'").await;
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "1");
 }
 
 #[tokio::test]
@@ -253,4 +265,35 @@ async fn the_fingerprint_of_relations_changes_with_whatever_is_changed_about_the
         assert_eq!(text(&mut app, fingerprint).await, before, "{upkeep}");
     }
     assert_eq!(text(&mut app, "select etl.catalog_of(null)").await, "null");
+}
+
+#[tokio::test]
+async fn the_file_of_a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
+    let db = TestDatabase::create().await;
+    run(db.admin(), "create table analytics.\"Own mart\" (id int primary key)").await;
+    let mut app = db.pool().acquire().await.unwrap();
+    let file = "select etl.file_of('analytics.Own mart')";
+    let mut before = text(&mut app, file).await;
+    assert_ne!(before, "null");
+    for change in [
+        "truncate analytics.\"Own mart\"",
+        "vacuum full analytics.\"Own mart\"",
+        "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+    ] {
+        run(db.admin(), change).await;
+        let after = text(&mut app, file).await;
+        assert_ne!(after, before, "{change}");
+        before = after;
+    }
+    for same in [
+        "insert into analytics.\"Own mart\" values (1)",
+        "delete from analytics.\"Own mart\"",
+        "vacuum analytics.\"Own mart\"",
+    ] {
+        run(db.admin(), same).await;
+        assert_eq!(text(&mut app, file).await, before, "{same}");
+    }
+    for none in ["analytics.no", "es:films", "content.item"] {
+        assert_eq!(text(&mut app, &format!("select etl.file_of('{none}')")).await, "null", "{none}");
+    }
 }

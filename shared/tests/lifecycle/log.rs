@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::postgres::PgListener;
 use tokio::{task::JoinSet, time::timeout};
 use vitrina_shared::{
-    configuration,
+    definitions,
     domain::{PipelineDraft, PipelineId, RunId, Status, Trigger},
     jobs::BATCH_QUEUE,
     lifecycle::{self, WantedRun},
@@ -17,7 +17,7 @@ use vitrina_shared::{
 use crate::{ANNA, SOON, World, draft, within};
 
 #[tokio::test]
-async fn a_request_wakes_the_workers_and_whoever_follows_the_events() {
+async fn a_request_wakes_the_workers_and_the_followers_of_events() {
     let world = World::new().await;
     let mut listener = PgListener::connect_with(world.db.pool()).await.unwrap();
     listener.listen_all([EVENTS_CHANNEL, "apalis::job::insert"]).await.unwrap();
@@ -160,7 +160,7 @@ async fn the_log_is_seen_in_commit_order_by_a_reader_that_resumes_by_id() {
         let allow = sqlx::query("insert into etl.etl_targets (target, key) values ($1, '{id}')");
         allow.bind(&target).execute(world.db.admin()).await.unwrap();
         let draft = PipelineDraft { target_table: target, ..draft(&format!("p{writer}")) };
-        let id = configuration::create(&db, &draft).await.unwrap().id;
+        let id = definitions::create(&db, &draft).await.unwrap().id;
         writers.spawn(async move {
             for _ in 0..10 {
                 lifecycle::request_run(&db, &id.into(), WantedRun::by(Trigger::Api), ANNA).await.unwrap();

@@ -15,7 +15,7 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::timeout;
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{
         Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, PipelineRef, Run, RunId, RunStatus, Status,
         TaskKind, Trigger,
@@ -60,7 +60,7 @@ impl World {
 
     async fn with(draft: PipelineDraft) -> Self {
         let db = TestDatabase::create().await;
-        let id = configuration::create(db.pool(), &draft).await.unwrap().id;
+        let id = definitions::create(db.pool(), &draft).await.unwrap().id;
         Self { db, id }
     }
 
@@ -109,13 +109,10 @@ impl World {
         lifecycle::run_again(self.db.pool(), run, ANNA).await
     }
 
-    async fn change(
-        &self,
-        edit: impl FnOnce(&mut PipelineDraft),
-    ) -> Result<Pipeline, configuration::ConfigurationError> {
+    async fn change(&self, edit: impl FnOnce(&mut PipelineDraft)) -> Result<Pipeline, definitions::DefinitionError> {
         let Pipeline { mut draft, version, .. } = self.show().await;
         edit(&mut draft);
-        configuration::change(self.db.pool(), self.id, version, &draft, OnCheckpoint::Keep, ANNA).await
+        definitions::change(self.db.pool(), self.id, version, &draft, OnCheckpoint::Keep, ANNA).await
     }
 
     async fn show(&self) -> Pipeline {

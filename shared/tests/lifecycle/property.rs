@@ -6,7 +6,7 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
-    configuration,
+    definitions,
     domain::{ErrorClass, Mode, RunId, Status},
     lifecycle::{
         self, LifecycleError,
@@ -71,8 +71,8 @@ impl World {
     /// Takes a step; a refusal is fine, an error of the database is not.
     async fn take(&self, step: Step) {
         let refused = |error: LifecycleError| assert!(!matches!(error, LifecycleError::Database(_)), "{error}");
-        let unchanged = |error: configuration::ConfigurationError| {
-            assert!(!matches!(error, configuration::ConfigurationError::Database(_)), "{error}");
+        let unchanged = |error: definitions::DefinitionError| {
+            assert!(!matches!(error, definitions::DefinitionError::Database(_)), "{error}");
         };
         match step {
             Step::Run => drop(self.run().await.map_err(refused)),
@@ -166,7 +166,7 @@ impl World {
     /// Makes the world new again: another pipeline in an empty database.
     async fn begin_anew(&mut self) {
         sqlx::raw_sql("delete from etl.etl_pipelines; delete from apalis.jobs").execute(self.db.pool()).await.unwrap();
-        self.id = configuration::create(self.db.pool(), &draft("genres")).await.unwrap().id;
+        self.id = definitions::create(self.db.pool(), &draft("genres")).await.unwrap().id;
     }
 }
 

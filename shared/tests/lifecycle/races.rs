@@ -3,7 +3,7 @@
 use std::{pin::Pin, time::Duration};
 
 use vitrina_shared::{
-    configuration::{self, ConfigurationError},
+    definitions::{self, DefinitionError},
     domain::{RunStatus, Status},
     lifecycle::{LifecycleError, execution::Conclusion},
     store::runs,
@@ -56,8 +56,8 @@ impl World {
         }
     }
 
-    async fn delete(&self) -> Result<(), ConfigurationError> {
-        configuration::delete(self.db.pool(), &self.pipeline(), None).await
+    async fn delete(&self) -> Result<(), DefinitionError> {
+        definitions::delete(self.db.pool(), &self.pipeline(), None).await
     }
 
     /// Lets a request come while a statement has changed the pipeline and not committed.
@@ -107,7 +107,7 @@ async fn a_pipeline_is_not_deleted_while_a_run_is_requested() {
     let world = World::new().await;
     let (requested, deleted) = world.in_turn(world.run(), world.delete()).await;
     assert_eq!(requested.unwrap().run.status, RunStatus::Queued);
-    assert!(matches!(deleted, Err(ConfigurationError::Busy { .. })), "{deleted:?}");
+    assert!(matches!(deleted, Err(DefinitionError::Busy { .. })), "{deleted:?}");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ impl World {
         lifecycle::request_run(world.db.pool(), &world.pipeline(), wanted, ANNA).await.unwrap();
         assert_eq!(world.count("select count(*) from etl.etl_run_ranges").await, 3);
         assert_eq!(world.live_jobs().await.len(), 1, "the first range begins the run");
-        assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 0, "the others need no job yet");
+        assert_eq!(lifecycle::recover(world.db.pool()).await.unwrap(), 0, "the other ranges need no job yet");
         let first = world.hold_job().await.unwrap();
         let mut connection = world.db.pool().acquire().await.unwrap();
         let run = runs::open(&mut connection, first.run_id, 0, None).await.unwrap().unwrap();

@@ -2,7 +2,7 @@
 
 use tokio::task::JoinSet;
 use vitrina_shared::{
-    configuration,
+    definitions,
     domain::{RunStatus, Status, Trigger},
     lifecycle,
 };
@@ -69,7 +69,7 @@ async fn a_disabled_pipeline_whose_status_was_set_by_hand_does_not_run() {
 #[tokio::test]
 async fn a_pipeline_that_cannot_be_recovered_does_not_keep_the_others_from_it() {
     let world = World::new().await;
-    configuration::create(world.db.pool(), &draft("other")).await.unwrap();
+    definitions::create(world.db.pool(), &draft("other")).await.unwrap();
     sqlx::query(
         "update etl.etl_pipelines
          set status = 'RUN_REQUESTED', options = case name when 'genres' then '{\"by\": \"hand\"}' else options end",

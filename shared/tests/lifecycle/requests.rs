@@ -126,16 +126,16 @@ async fn a_disabled_pipeline_does_not_run() {
 #[tokio::test]
 async fn what_does_not_exist_is_named() {
     let world = World::new().await;
-    let nobody = PipelineRef::Name("nobody".to_owned());
-    let sentence = "there is no pipeline `nobody`";
+    let missing = PipelineRef::Name("missing".to_owned());
+    let sentence = "there is no pipeline `missing`";
 
-    let run = lifecycle::request_run(world.db.pool(), &nobody, WantedRun::by(Trigger::Api), ANNA).await;
+    let run = lifecycle::request_run(world.db.pool(), &missing, WantedRun::by(Trigger::Api), ANNA).await;
     assert_eq!(run.expect_err(sentence).to_string(), sentence);
-    let pause = lifecycle::request_pause(world.db.pool(), &nobody, ANNA).await;
+    let pause = lifecycle::request_pause(world.db.pool(), &missing, ANNA).await;
     assert_eq!(pause.expect_err(sentence).to_string(), sentence);
-    let cancel = lifecycle::cancel(world.db.pool(), &nobody, ANNA).await;
+    let cancel = lifecycle::cancel(world.db.pool(), &missing, ANNA).await;
     assert_eq!(cancel.expect_err(sentence).to_string(), sentence);
-    let reset = lifecycle::reset(world.db.pool(), &nobody, ANNA).await;
+    let reset = lifecycle::reset(world.db.pool(), &missing, ANNA).await;
     assert_eq!(reset.expect_err(sentence).to_string(), sentence);
     let run = RunId(Uuid::nil());
     assert_eq!(world.again(run).await.expect_err("no run").to_string(), format!("there is no run `{run}`"));

@@ -1,10 +1,11 @@
-//! Which runs are removed when they are old.
+//! Which runs and entries of the log are removed when they are old.
 
 use std::time::Duration;
 
 use vitrina_shared::{
+    definitions,
     domain::{RunId, RunStatus, Status},
-    store::runs,
+    store::{runs, transitions},
 };
 
 use crate::World;
@@ -33,6 +34,27 @@ impl World {
 
     async fn prune(&self, most: i64) -> u64 {
         runs::prune(&mut self.db.pool().acquire().await.unwrap(), 30 * DAY, most).await.unwrap()
+    }
+
+    /// Makes the log and the runs so many days older.
+    async fn age(&self, days: i32) {
+        for table in ["etl.etl_transitions set at = at", "etl.etl_runs set requested_at = requested_at"] {
+            let statement = sqlx::AssertSqlSafe(format!("update {table} - make_interval(days => $1)"));
+            sqlx::query(statement).bind(days).execute(self.db.admin()).await.unwrap();
+        }
+    }
+
+    async fn prune_log(&self, most: i64) -> u64 {
+        transitions::prune(&mut self.db.pool().acquire().await.unwrap(), 30 * DAY, most).await.unwrap()
+    }
+
+    async fn log_ids(&self) -> Vec<i64> {
+        let all = sqlx::query_scalar("select id from etl.etl_transitions order by id");
+        all.fetch_all(self.db.pool()).await.unwrap()
+    }
+
+    async fn removed_up_to(&self) -> i64 {
+        transitions::removed_up_to(&mut self.db.pool().acquire().await.unwrap()).await.unwrap()
     }
 
     /// The runs that are there, oldest first.
@@ -91,4 +113,47 @@ async fn the_run_of_the_checkpoint_and_the_last_one_that_delivered_rows_stay() {
     world.checkpoint(of_checkpoint, "9", "9").await;
     assert_eq!(world.prune(10).await, 3);
     assert_eq!(world.kept().await, [delivered, of_checkpoint, last]);
+}
+
+#[tokio::test]
+async fn old_entries_of_the_log_are_removed_oldest_first_and_what_was_removed_is_noted() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.run().await.unwrap();
+        world.cancel().await.unwrap();
+    }
+    world.age(31).await;
+    world.run().await.unwrap();
+    world.cancel().await.unwrap();
+    let ids = world.log_ids().await;
+    assert_eq!((world.removed_up_to().await, ids.len()), (0, 8));
+    assert_eq!(world.prune_log(4).await, 4);
+    assert_eq!((world.log_ids().await.as_slice(), world.removed_up_to().await), (&ids[4..], ids[3]));
+    assert_eq!(world.prune_log(4).await, 2);
+    assert_eq!(world.prune_log(4).await, 0);
+    assert_eq!((world.log_ids().await.as_slice(), world.removed_up_to().await), (&ids[6..], ids[5]));
+}
+
+#[tokio::test]
+async fn the_last_entry_of_a_pipeline_and_all_of_an_unfinished_run_stay_however_old_they_are() {
+    let world = World::new().await;
+    world.run().await.unwrap();
+    world.cancel().await.unwrap();
+    world.age(31).await;
+    let ids = world.log_ids().await;
+    assert_eq!(world.prune_log(10).await, 1);
+    assert_eq!(world.log_ids().await, ids[1..]);
+
+    world.run().await.unwrap();
+    world.pause().await.unwrap();
+    world.age(31).await;
+    let ids = world.log_ids().await;
+    assert_eq!(world.prune_log(10).await, 1, "of the run that ended");
+    assert_eq!(world.log_ids().await, ids[1..]);
+
+    world.cancel().await.unwrap();
+    world.age(31).await;
+    definitions::delete(world.db.pool(), &world.pipeline(), None).await.unwrap();
+    world.prune_log(10).await;
+    assert_eq!(world.log_ids().await, Vec::<i64>::new(), "a deleted pipeline needs none");
 }

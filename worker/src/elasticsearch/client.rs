@@ -33,7 +33,7 @@ use super::{
 /// A connection to a cluster. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
-    nodes: Nodes<Transport>,
+    nodes: Arc<Nodes<Transport>>,
     /// Whether bodies are compressed.
     pub(super) gzip: bool,
     /// How long to go on with requests that get nothing done.
@@ -60,7 +60,7 @@ impl Client {
         let transports = url.bases().iter().map(|base| transport(base, auth.as_ref(), config));
         let nodes = Nodes::new(transports.collect::<Result<_, _>>()?);
         let nodes = nodes.ok_or_else(|| SinkError::fatal("ELASTICSEARCH_URL has no address"))?;
-        Ok(Self { nodes, gzip: config.gzip, patience: config.patience, replaced: Arc::default() })
+        Ok(Self { nodes: Arc::new(nodes), gzip: config.gzip, patience: config.patience, replaced: Arc::default() })
     }
 
     /// The same without patience: for whoever comes again soon.

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -13,12 +13,9 @@ use crate::mutex::unpoisoned;
 /// How long a node that did not answer is left alone.
 const REST: Duration = Duration::from_secs(30);
 
-/// Things that are in turn, for instance a transport to each node. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Nodes<T>(Arc<Turns<T>>);
-
+/// Things that are in turn, for instance a transport to each node.
 #[derive(Debug)]
-struct Turns<T> {
+pub struct Nodes<T> {
     nodes: Vec<Node<T>>,
     turn: AtomicUsize,
 }
@@ -34,13 +31,13 @@ impl<T> Nodes<T> {
     pub fn new(transports: Vec<T>) -> Option<Self> {
         let node = |transport| Node { transport, rests_until: Mutex::new(None) };
         let nodes: Vec<_> = transports.into_iter().map(node).collect();
-        (!nodes.is_empty()).then(|| Self(Arc::new(Turns { nodes, turn: AtomicUsize::new(0) })))
+        (!nodes.is_empty()).then(|| Self { nodes, turn: AtomicUsize::new(0) })
     }
 
     /// Whose turn it is: the next one that does not rest, or the next one where all do.
     pub fn next(&self) -> &Node<T> {
-        let nodes = &self.0.nodes;
-        let turn = self.0.turn.fetch_add(1, Ordering::Relaxed) % nodes.len();
+        let nodes = &self.nodes;
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % nodes.len();
         let in_turn = nodes[turn..].iter().chain(&nodes[..turn]);
         in_turn.clone().find(|node| !node.rests()).unwrap_or(&nodes[turn])
     }
@@ -80,7 +77,7 @@ mod tests {
         assert_eq!(turns(&nodes), "bbbb");
         nodes.next().lost();
         assert_eq!(turns(&nodes).matches('a').count(), 2, "where all rest, all are tried");
-        nodes.0.nodes[0].answered();
+        nodes.nodes[0].answered();
         assert_eq!(turns(&nodes), "aaaa");
     }
 

@@ -1,4 +1,4 @@
-//! Removes jobs, reports and runs that ended a while ago, and workers that are long gone.
+//! Removes jobs, reports and runs that ended a while ago, old entries of the transition log, and workers that are long gone.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use sqlx::PgPool;
 use vitrina_shared::{
     config::Retention,
     jobs::BATCH_QUEUE,
-    store::{queue, reports, runs},
+    store::{queue, reports, runs, transitions},
 };
 
-/// How long finished jobs stay, for whoever wants to look at them.
+/// How long finished jobs stay, so that an operator can look at them.
 const KEEP_JOBS: Duration = Duration::from_secs(3600);
-/// How many runs or reports a statement removes, so that no other waits for it for long.
+/// How many runs, reports or entries a statement removes, so that no other waits for it for long.
 const BATCH: i64 = 500;
 /// How many such statements follow one another; what is left then is removed the next time.
 const MOST_BATCHES: u32 = 20;
@@ -20,17 +20,18 @@ const MOST_BATCHES: u32 = 20;
 pub async fn run_once(db: &PgPool, keep: Retention) -> sqlx::Result<()> {
     let mut connection = db.acquire().await?;
     let jobs = queue::prune(&mut connection, BATCH_QUEUE, KEEP_JOBS).await?;
-    let mut ended = 0;
+    let mut removed = 0;
     for _ in 0..MOST_BATCHES {
         let reports = reports::prune(&mut connection, keep.reports, BATCH).await?;
         let runs = runs::prune(&mut connection, keep.runs, BATCH).await?;
-        ended += reports + runs;
-        if reports.max(runs) < BATCH.unsigned_abs() {
+        let transitions = transitions::prune(&mut connection, keep.transitions, BATCH).await?;
+        removed += reports + runs + transitions;
+        if reports.max(runs).max(transitions) < BATCH.unsigned_abs() {
             break;
         }
     }
-    if jobs + ended > 0 {
-        tracing::debug!(jobs, runs_and_reports = ended, "removed what ended long ago");
+    if jobs + removed > 0 {
+        tracing::debug!(jobs, runs_reports_and_transitions = removed, "removed what ended long ago");
     }
     Ok(())
 }

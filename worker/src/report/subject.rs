@@ -11,7 +11,7 @@ use vitrina_shared::{
 use crate::{
     environment::Environment,
     error::BatchError,
-    plan::{self, Checked},
+    plan,
     sink::{Opening, Sink, Subject, postgres},
     source::Walk,
 };
@@ -31,8 +31,7 @@ pub async fn open(
     // The description may take seconds: meanwhile others need the connection.
     let described = source.describe(inputs).await?;
     let mut connection = env.reports.acquire().await?;
-    let Checked { reader, mut target } =
-        plan::check(&mut connection, inputs, described, env.steps.transforms()).await?;
+    let (reader, mut target) = plan::check(&mut connection, inputs, described, env.steps.transforms()).await?;
     postgres::qualify(&mut connection, &mut target).await?;
     let installation = installation::id(&mut connection).await?;
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };

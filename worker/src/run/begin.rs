@@ -114,7 +114,7 @@ async fn find_start(
     }
     // Of the same types, and yet others: a table may have taken the place of another one.
     let walks_by = plan.walk().walks_by();
-    start.walks_by = (run.is_retyped || run.walks_by.as_ref() != Some(&walks_by)).then_some(walks_by);
+    start.walks_by = (run.is_retyped || run.walks_by.as_deref() != Some(&walks_by)).then_some(walks_by);
     Ok(start)
 }
 
@@ -122,7 +122,7 @@ async fn find_start(
 /// cannot: what it has walked by is not what it would walk by.
 fn find_retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
     let is_compared = run.started_at.is_some() || run.mode == Mode::Incremental && run.checkpoint_from.is_some();
-    let Some(before) = run.walks_by.as_ref().filter(|_| is_compared) else { return Ok(None) };
+    let Some(before) = run.walks_by.as_deref().filter(|_| is_compared) else { return Ok(None) };
     let types =
         |columns: &[WalkedColumn]| -> Vec<_> { columns.iter().map(|column| column.type_name.clone()).collect() };
     let (before, now) = (types(before), types(&plan.walk().walks_by()));

@@ -9,7 +9,7 @@ use vitrina_shared::{
         SourceColumn,
         report::{Depth, Difference, Reconciliation, Repaired, Verdict},
     },
-    store::compared::Totals,
+    store::comparison::Totals,
 };
 
 use super::{BatchError, Subject, scope};

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use vitrina_shared::{
     domain::{ELASTICSEARCH, IndexOptions, Mode, RunId, SourceColumn, WriteMode, column_type::Field},
     store::runs::{self, OpenRun},
-    validation::Place,
+    validation::TargetPlace,
 };
 
 use super::{
@@ -51,7 +51,7 @@ impl SinkKind for Indexes {
 
     fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
         let entry = &opening.target.entry;
-        let Place::External(_, name) = &opening.target.place else {
+        let TargetPlace::External(_, name) = &opening.target.place else {
             return Err(BatchError::fatal(format!("`{}` is no index", entry.target)));
         };
         let options = IndexOptions::parse(&entry.options).map_err(|problems| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vitrina_shared::{
     domain::TargetName,
-    validation::{FoundTarget, Place},
+    validation::{FoundTarget, TargetPlace},
 };
 
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
@@ -40,8 +40,8 @@ impl Sinks {
 
     fn kind_of(&self, target: &FoundTarget) -> Result<&dyn SinkKind, BatchError> {
         let scheme = match &target.place {
-            Place::Mart(..) => TargetName::MART_SCHEMA,
-            Place::External(scheme, _) => scheme,
+            TargetPlace::Mart(..) => TargetName::MART_SCHEMA,
+            TargetPlace::External(scheme, _) => scheme,
         };
         let (kind, target) = (self.0.iter().find(|kind| kind.scheme() == scheme), &target.entry.target);
         kind.map(|kind| &**kind).ok_or_else(|| BatchError::fatal(format!("this worker has no sink for `{target}`")))

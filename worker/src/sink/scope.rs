@@ -14,24 +14,27 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Mode, clock_key},
+    domain::{Mode, PipelineId, RunStatus, Status, clock_key},
     store::{
-        horizon, runs,
+        horizon, pipelines, runs,
         state::{self, State},
     },
 };
 
-use super::{Subject, unfinished};
+use super::Subject;
 use crate::{error::BatchError, source::Scope};
 
 /// How much later than it took it a transaction publishes its start, at most: `etl.run_batch` allows for that.
 const LATEST_START: TimeDelta = TimeDelta::seconds(1);
 
+/// How long a report waits for a run to end.
+const PATIENCE: TimeDelta = TimeDelta::minutes(10);
+
 /// Reads the scope in the snapshot that rows are compared in.
 pub async fn read(tx: &mut PgConnection, subject: &Subject, asked_at: DateTime<Utc>) -> Result<Scope, BatchError> {
     let pipeline = subject.pipeline.id;
     if subject.draft().mode == Mode::Full {
-        unfinished::refuse(tx, pipeline, asked_at).await?;
+        refuse_unfinished(tx, pipeline, asked_at).await?;
         return Ok(Scope::Everything);
     }
     if let Some(state) = state::find(tx, pipeline).await? {
@@ -51,4 +54,35 @@ fn owed_from(state: &State, owed: Option<DateTime<Utc>>, hidden: TimeDelta) -> O
     let unsettled = horizon.and_then(|horizon| clock_key::unsettled_since(key, key_type, Some(horizon), hidden));
     let owed = owed.map(|since| clock_key::allowing_for_grain(since, key, key_type, hidden));
     [owed, unsettled].into_iter().flatten().min().map(|since| clock_key::smallest_key(since, key_type))
+}
+
+/// Gives the report back while a run of the pipeline is unfinished.
+pub async fn refuse_unfinished(
+    connection: &mut PgConnection,
+    pipeline: PipelineId,
+    asked_at: DateTime<Utc>,
+) -> Result<(), BatchError> {
+    let found = pipelines::find(connection, &pipeline.into()).await?;
+    let found = found.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
+    let writer = runs::writer_of(connection, found.draft.final_target().0).await?;
+    // Another pipeline's run on the same target is as much in the way.
+    let other = writer.filter(|writer| writer.pipeline_id != pipeline);
+    if !found.status.has_unfinished_run() && other.is_none() {
+        return Ok(());
+    }
+    if found.status == Status::Paused {
+        return Err(BatchError::fatal("the pipeline's run is paused: let it go on, or cancel it"));
+    }
+    if let Some(other) = other.filter(|other| other.status == RunStatus::Paused) {
+        let name = other.pipeline;
+        return Err(BatchError::fatal(format!(
+            "the run of pipeline `{name}`, which writes the same target, is paused: let it go on, or cancel it"
+        )));
+    }
+    // By the clock that wrote the other time.
+    let now: DateTime<Utc> = sqlx::query_scalar("select clock_timestamp()").fetch_one(connection).await?;
+    if now - asked_at > PATIENCE {
+        return Err(BatchError::fatal("the pipeline's run did not end while the report waited for it"));
+    }
+    Err(BatchError::NotYet("a run of the pipeline is unfinished"))
 }

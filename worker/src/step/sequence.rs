@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::time::timeout_at;
-use vitrina_shared::domain::{ErrorClass, transform::Document};
+use vitrina_shared::domain::{ErrorClass, transform::RowDocument};
 
 use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError};
 
@@ -76,7 +76,7 @@ impl Sequence {
 fn parse(docs: &[String]) -> Processed {
     let mut parsed = Processed { rows: Vec::with_capacity(docs.len()), rejected: Vec::new() };
     for (place, doc) in docs.iter().enumerate() {
-        match Document::parse(doc) {
+        match RowDocument::parse(doc) {
             Ok(document) => parsed.rows.push(BlockRow { place, document }),
             Err(error) => parsed.rejected.push(Rejection { place, reason: error.to_string() }),
         }

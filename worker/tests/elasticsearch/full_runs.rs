@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{
         ErrorClass, Mode, ReportRequest, RunStatus,
         report::{Depth, Repair},
@@ -88,7 +88,7 @@ async fn a_query_that_is_changed_after_it_removed_documents_reads_everything() {
         let change = async |pipeline, draft| {
             let version = films.world.show(pipeline).await.version;
             let db = films.world.db.pool();
-            configuration::change(db, pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+            definitions::change(db, pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
         };
         let pipeline = films.world.pipeline(&first).await;
         films.succeeds(pipeline).await;

@@ -157,9 +157,7 @@ pub fn columns(pairs: &[(&str, &str)]) -> Vec<SourceColumn> {
         name: (*name).to_owned(),
         type_oid: 0,
         type_name: (*type_name).to_owned(),
-        declared: None,
-        collation: None,
-        nullable: None,
+        ..SourceColumn::default()
     };
     pairs.iter().map(column).collect()
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{Mode, PipelineId, RunStatus, Status},
 };
 
@@ -133,14 +133,12 @@ async fn a_pipeline_that_is_disabled_while_it_runs_pauses() {
     let shown = world.show(pipeline).await;
     let mut disabled = shown.draft.clone();
     disabled.enabled = false;
-    configuration::change(world.db.pool(), pipeline, shown.version, &disabled, OnCheckpoint::Keep, TESTER)
-        .await
-        .unwrap();
+    definitions::change(world.db.pool(), pipeline, shown.version, &disabled, OnCheckpoint::Keep, TESTER).await.unwrap();
     world.reaches(pipeline, Status::Paused).await;
     assert!(world.try_run(pipeline).await.is_err());
     let version = world.show(pipeline).await.version;
     disabled.enabled = true;
-    configuration::change(world.db.pool(), pipeline, version, &disabled, OnCheckpoint::Keep, TESTER).await.unwrap();
+    definitions::change(world.db.pool(), pipeline, version, &disabled, OnCheckpoint::Keep, TESTER).await.unwrap();
     assert_eq!(world.run(pipeline).await, run);
     world.succeeded(run).await;
     world.assert_same(ITEMS, "analytics.item").await;

@@ -4,7 +4,7 @@
 use serde_json::{Map, json};
 use sqlx::Executor;
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{
         Mode, NullKeys, PipelineDraft, PipelineId, ReportRequest, RunStatus, Status, Task, TaskKind,
         report::{Depth, Repair},
@@ -265,7 +265,7 @@ async fn a_query_that_is_changed_after_rows_were_removed_by_it_reads_everything_
 impl World {
     async fn change(&self, pipeline: PipelineId, draft: &PipelineDraft) {
         let version = self.show(pipeline).await.version;
-        configuration::change(self.db.pool(), pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+        definitions::change(self.db.pool(), pipeline, version, draft, OnCheckpoint::Keep, TESTER).await.unwrap();
     }
 }
 

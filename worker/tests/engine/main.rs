@@ -4,6 +4,7 @@
 mod bounds;
 mod changed_marts;
 mod control;
+mod emptied_marts;
 mod errors;
 mod every_type;
 mod full_mode;

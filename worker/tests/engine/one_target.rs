@@ -1,7 +1,7 @@
 //! One unfinished run per target, and checkpoints that only the runs of their own epoch move.
 
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{
         Mode, PipelineDraft, PipelineId, ReportRequest, ReportStatus, RunId, RunStatus, Status,
         report::{self, Depth, Repair},
@@ -214,7 +214,7 @@ async fn a_full_run_is_refused_where_another_pipeline_s_rows_would_go() {
 
     let mut connection = world.db.pool().acquire().await.unwrap();
     let mut problem = async |draft: &PipelineDraft| {
-        let found = configuration::sharing_problem(&mut connection, draft, None).await.unwrap();
+        let found = definitions::sharing_problem(&mut connection, draft, None).await.unwrap();
         found.map(|problem| (problem.field, problem.message))
     };
     let (field, message) = problem(&items("all", Mode::Full, 10)).await.unwrap();
@@ -296,7 +296,7 @@ async fn a_mart_and_its_partition_are_one_target_to_a_full_run() {
     let whole = world.pipeline(&whole).await;
     let mut connection = world.db.pool().acquire().await.unwrap();
     let mut is_refused = async |draft: &PipelineDraft| {
-        configuration::sharing_problem(&mut connection, draft, None).await.unwrap().is_some()
+        definitions::sharing_problem(&mut connection, draft, None).await.unwrap().is_some()
     };
     assert!(is_refused(&on("all", Mode::Full, "analytics.whole", "id > 10")).await);
     assert!(is_refused(&on("some", Mode::Full, "analytics.part", "id < 5")).await);
@@ -321,5 +321,5 @@ async fn change(world: &World, pipeline: PipelineId, edit: impl FnOnce(&mut Pipe
     let stored = world.show(pipeline).await;
     let mut draft = stored.draft;
     edit(&mut draft);
-    configuration::change(world.db.pool(), pipeline, stored.version, &draft, OnCheckpoint::Keep, TESTER).await.unwrap();
+    definitions::change(world.db.pool(), pipeline, stored.version, &draft, OnCheckpoint::Keep, TESTER).await.unwrap();
 }

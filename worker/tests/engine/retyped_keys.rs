@@ -1,7 +1,7 @@
 //! Columns that runs walk by, and what becomes of a run or a checkpoint when they change or their table is replaced.
 
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{Mode, PipelineId, RunId, RunStatus, Status},
 };
 
@@ -138,7 +138,7 @@ async fn a_run_goes_on_over_a_table_that_took_the_place_of_its_own_with_the_same
     let mut other = items.clone();
     other.source_query = Some("select id, name, modified from content.other".to_owned());
     let version = world.show(pipeline).await.version;
-    configuration::change(world.db.pool(), pipeline, version, &other, OnCheckpoint::Keep, TESTER).await.unwrap();
+    definitions::change(world.db.pool(), pipeline, version, &other, OnCheckpoint::Keep, TESTER).await.unwrap();
     world
         .sql(&format!(
             "insert into content.other

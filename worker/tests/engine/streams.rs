@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vitrina_shared::{
-    configuration::{self, OnCheckpoint},
+    definitions::{self, OnCheckpoint},
     domain::{ErrorClass, FullStrategy, Mode, OnRowError, PipelineDraft, ReportRequest, Task, TaskKind},
 };
 
@@ -260,7 +260,7 @@ async fn changed_options_of_a_transform_count_from_the_next_run_on() {
     // At once: whatever was found out about the pipeline is a moment old.
     let version = world.show(pipeline).await.version;
     let keep = OnCheckpoint::Keep;
-    configuration::change(world.db.pool(), pipeline, version, &renamed("caption"), keep, TESTER).await.unwrap();
+    definitions::change(world.db.pool(), pipeline, version, &renamed("caption"), keep, TESTER).await.unwrap();
     assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
     world.assert_same("select id, name, name from content.item", "analytics.labels").await;
 }

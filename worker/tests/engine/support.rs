@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, Env, SourceConfig, WorkerConfig},
-    configuration,
+    definitions,
     domain::{
         KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
         ReportStatus, Run, RunId, RunStatus, Status, TaskKind, Trigger,
@@ -159,7 +159,7 @@ impl World {
 
     /// Stores a pipeline.
     pub async fn pipeline(&self, draft: &PipelineDraft) -> PipelineId {
-        configuration::create(self.db.pool(), draft).await.unwrap().id
+        definitions::create(self.db.pool(), draft).await.unwrap().id
     }
 
     /// The value of one column of one row, as a number.

@@ -14,6 +14,8 @@ pub enum Event {
     Transition(i64, Value),
     /// How far a run is.
     Progress(Value),
+    /// Transitions that were removed before the client came back.
+    Gap(Value),
 }
 
 /// An open stream.
@@ -49,7 +51,7 @@ impl Events {
             loop {
                 match self.next().await {
                     Some(Event::Transition(id, data)) => return (id, data),
-                    Some(Event::Comment | Event::Progress(_)) => {}
+                    Some(Event::Comment | Event::Progress(_) | Event::Gap(_)) => {}
                     None => panic!("the stream has ended"),
                 }
             }
@@ -63,7 +65,7 @@ impl Events {
             loop {
                 match self.next().await {
                     Some(Event::Progress(data)) => return data,
-                    Some(Event::Comment | Event::Transition(..)) => {}
+                    Some(Event::Comment | Event::Transition(..) | Event::Gap(_)) => {}
                     None => panic!("the stream has ended"),
                 }
             }
@@ -93,6 +95,10 @@ fn parse(block: &str) -> Event {
         Some("progress") => {
             assert_eq!(field("id:"), None, "progress is not resumed");
             Event::Progress(serde_json::from_str(field("data:").unwrap()).unwrap())
+        }
+        Some("gap") => {
+            assert_eq!(field("id:"), None, "a gap is announced again until a transition follows it");
+            Event::Gap(serde_json::from_str(field("data:").unwrap()).unwrap())
         }
         Some(other) => panic!("there is no event `{other}`"),
         None => Event::Comment,

@@ -1,11 +1,10 @@
 //! The differences between a file and a stored pipeline.
 
 use serde_json::Value;
+use vitrina_shared::domain::Status;
 
 /// Fields that may change while a run is unfinished.
 const FREE: [&str; 3] = ["description", "batch_size", "enabled"];
-/// Statuses of a pipeline with an unfinished run.
-const BUSY: [&str; 4] = ["RUN_REQUESTED", "RUNNING", "PAUSE_REQUESTED", "PAUSED"];
 
 /// A field that changes.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +26,7 @@ pub(super) fn between(stored: &Value, wanted: &Value) -> Vec<Change> {
 /// The first change that the pipeline's status forbids, as the rest of a sentence.
 pub(super) fn forbidden(stored: &Value, changes: &[Change]) -> Option<(String, String)> {
     let status = stored["status"].as_str().unwrap_or_default();
-    if !BUSY.contains(&status) {
+    if !status.parse().is_ok_and(Status::has_unfinished_run) {
         return None;
     }
     let change = changes.iter().find(|change| !FREE.contains(&change.field.as_str()))?;

@@ -13,12 +13,9 @@ pub struct ElasticsearchUrl {
     credentials: Option<Credentials>,
 }
 
-/// How to introduce oneself to Elasticsearch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// A user and a password.
     Basic { user: String, password: Secret },
-    /// An encoded API key.
     ApiKey(Secret),
 }
 
@@ -38,7 +35,6 @@ impl ElasticsearchUrl {
         self.bases.iter().map(|base| Self { bases: vec![base.clone()], credentials: self.credentials.clone() })
     }
 
-    /// Whether all nodes are on this machine.
     pub fn is_loopback(&self) -> bool {
         self.bases.iter().all(|base| {
             let host = base.split_once("://").map_or("", |(_, rest)| rest).split('/').next().unwrap_or_default();
@@ -50,7 +46,6 @@ impl ElasticsearchUrl {
         })
     }
 
-    /// The header of every request.
     pub fn credentials(&self) -> Option<&Credentials> {
         self.credentials.as_ref()
     }
@@ -75,7 +70,6 @@ impl FromStr for ElasticsearchUrl {
     }
 }
 
-/// One node's address and credentials.
 fn node(text: &str) -> Result<(String, Option<Credentials>), ElasticsearchUrlError> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     if !["http", "https"].contains(&scheme) {

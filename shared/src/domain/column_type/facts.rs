@@ -7,12 +7,9 @@ use Field::{Boolean, Date, Double, Float, Integer, Keyword, Long, Opaque, Short,
 use Hash::{By, Itself, TextOf};
 use Key::{Clock, Day, LocalClock, Never, Target, Writers};
 
-/// Types that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Whole numbers.
     Whole,
-    /// Texts without a length.
     Text,
     /// Texts with a length, which an explicit cast cuts.
     Sized,
@@ -20,7 +17,6 @@ pub enum Family {
     Folded,
     /// Strings of bits, which an explicit cast cuts.
     Bits,
-    /// JSON itself.
     Json,
     /// Values that become JSON objects and cannot be read back from them.
     Object,
@@ -61,7 +57,6 @@ pub enum Equal {
     Loose,
 }
 
-/// How a comparison hashes values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hash {
     /// By a function of a single value, the one of hash indexes.
@@ -71,17 +66,14 @@ pub enum Hash {
     TextOf,
 }
 
-/// How the least and the greatest value are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extremes {
-    /// By `min` and `max` of the type.
     Own,
     /// The server orders the type and has no `min` for it, but one for its arrays, at half the price of texts.
     AsArray,
     AsText,
 }
 
-/// How an index maps a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     Text,
@@ -114,7 +106,6 @@ pub struct Facts {
 /// What holds of every type that is not listed: enums, ranges, types of users.
 const UNKNOWN: Facts = of("", Other, Never, Loose, TextOf, AsText, Keyword);
 
-/// Types of the server.
 #[rustfmt::skip]
 pub(super) const OWN: &[Facts] = &[
     of("timestamp with time zone",    Other,    Clock,      Same,   Itself,                   Own,     Timestamp),

@@ -6,28 +6,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// A row on its way: columns and their values, each still in the JSON text that it came in. A `numeric` keeps all its
-/// digits, and a value that nobody asks for is never read.
+/// digits, and a value that no transform asks for is never read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Document(BTreeMap<String, Box<RawValue>>);
+pub struct RowDocument(BTreeMap<String, Box<RawValue>>);
 
-/// A text that is no JSON object.
 #[derive(Debug, thiserror::Error)]
 #[error("the row is no JSON object: {0}")]
 pub struct NotADocument(#[from] serde_json::Error);
 
-impl Document {
-    /// Reads a row from its JSON text.
+impl RowDocument {
     pub fn parse(text: &str) -> Result<Self, NotADocument> {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// The JSON text of the row.
     pub fn to_text(&self) -> Result<String, NotADocument> {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// The JSON text of a column.
     pub fn raw(&self, column: &str) -> Option<&str> {
         self.0.get(column).map(|value| value.get())
     }
@@ -38,14 +34,12 @@ impl Document {
         serde_json::from_str(value.get()).map_err(|_| format!("column `{column}` is no text"))
     }
 
-    /// Sets a column to a text.
     pub fn set_text(&mut self, column: &str, text: &str) -> Result<(), String> {
         let value = serde_json::value::to_raw_value(text).map_err(|error| error.to_string())?;
         self.0.insert(column.to_owned(), value);
         Ok(())
     }
 
-    /// Gives a column another name.
     pub fn rename(&mut self, from: &str, to: &str) {
         if let Some(value) = self.0.remove(from) {
             self.0.insert(to.to_owned(), value);
@@ -58,9 +52,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_nobody_touches_stay_as_they_were_written() {
+    fn values_that_no_transform_touches_stay_as_they_were_written() {
         let text = r#"{"a":12345678901234567890.123456789012345678901,"b":{"y":1,"x":[1.50]},"c":null}"#;
-        let row = Document::parse(text).expect("a document");
+        let row = RowDocument::parse(text).expect("a document");
         assert_eq!(row.to_text().expect("text"), text);
         assert_eq!(row.text("c"), Ok(None));
         assert!(row.text("b").is_err());

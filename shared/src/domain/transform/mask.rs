@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Document, RowTransform, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind = TransformKind {
@@ -71,7 +71,7 @@ impl Transform for Mask {
 }
 
 impl RowTransform for Mask {
-    fn apply(&self, row: &mut Document) -> Result<(), String> {
+    fn apply(&self, row: &mut RowDocument) -> Result<(), String> {
         for name in &self.columns {
             if let Some(text) = row.text(name)? {
                 row.set_text(name, &self.hide(&text))?;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn all_but_the_last_characters_are_hidden_and_null_stays_null() {
         let mask = configure("mask", json!({"columns": ["mail", "none"], "show_last": 2})).expect("a mask");
-        let mut row = Document::parse(r#"{"id":1,"mail":"äöü@x","none":null}"#).expect("a row");
+        let mut row = RowDocument::parse(r#"{"id":1,"mail":"äöü@x","none":null}"#).expect("a row");
         mask.apply(&mut row).expect("masked");
         assert_eq!(row.to_text().expect("text"), r#"{"id":1,"mail":"***@x","none":null}"#);
     }

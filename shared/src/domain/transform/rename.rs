@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Document, RowTransform, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind =
@@ -74,7 +74,7 @@ impl Transform for Rename {
 }
 
 impl RowTransform for Rename {
-    fn apply(&self, row: &mut Document) -> Result<(), String> {
+    fn apply(&self, row: &mut RowDocument) -> Result<(), String> {
         for (from, to) in &self.columns {
             row.rename(from, to);
         }
@@ -93,7 +93,7 @@ mod tests {
         let mut columns = vec![column("id", "bigint"), column("title", "text")];
         rename.columns(&mut columns).expect("renamed");
         assert_eq!(columns, [column("id", "bigint"), column("name", "text")]);
-        let mut row = Document::parse(r#"{"id":1,"title":1.50}"#).expect("a row");
+        let mut row = RowDocument::parse(r#"{"id":1,"title":1.50}"#).expect("a row");
         rename.apply(&mut row).expect("renamed");
         assert_eq!(row.to_text().expect("text"), r#"{"id":1,"name":1.50}"#);
     }

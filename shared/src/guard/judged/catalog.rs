@@ -42,14 +42,11 @@ fn list(statement: &str) -> String {
     format!("(select coalesce(json_agg(row_to_json(listed)), '[]') from ({statement}) as listed)")
 }
 
-/// The catalog's entries of the objects in a tree.
 #[derive(Debug, Deserialize)]
 pub(super) struct Found {
     /// Whether it has every function, operator and type. A missing one was dropped meanwhile.
     pub complete: bool,
-    /// Every function that is called.
     pub functions: Vec<Called>,
-    /// The relations that are read.
     pub relations: Vec<Relation>,
     /// A type that is made and that a query has no business with.
     pub out_of_reach: Option<String>,
@@ -213,7 +210,6 @@ pub(super) async fn casts(conn: &mut PgConnection, from: &[u32], to: &[u32]) -> 
     Ok(found.0)
 }
 
-/// A relation that is read.
 #[derive(Debug, Deserialize)]
 pub(super) struct Relation {
     /// As SQL writes it, with its schema.
@@ -225,7 +221,6 @@ pub(super) struct Relation {
     pub readable: bool,
     /// Whether the views beside it are more than may be read.
     pub too_large: bool,
-    /// The tree of a view.
     pub view: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The server stores a view as a tree of nodes, written as text: `{LABEL :field value …}`, lists in parentheses, `<>` for
 //! nothing, a backslash before characters that mean something else. Fields and values alternate, so a name that a user
-//! chose can never be taken for a field. Every reviewed kind of node and field is in `nodes.txt`; all others are refused.
+//! chose can never be taken for a field. Every reviewed kind of node and field is in `nodes.txt`; every other one is refused.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -22,7 +22,6 @@ fn fields(line: &'static str) -> HashMap<&'static str, Meaning> {
     line.split(' ').map(field).collect()
 }
 
-/// The meaning of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Function,
@@ -68,7 +67,6 @@ impl Meaning {
     }
 }
 
-/// The oids that a tree mentions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
     pub functions: BTreeSet<u32>,
@@ -100,7 +98,6 @@ impl Mentions {
         Ok(())
     }
 
-    /// Notes the value of a field.
     fn note(&mut self, meaning: Meaning, value: &str) -> Result<(), Refusal> {
         let list = match meaning {
             Meaning::Function => &mut self.functions,
@@ -137,7 +134,7 @@ const TEXT_SEARCH: [&str; 2] = ["3734", "3769"];
 const COLUMN_DEPTH: usize = 4;
 
 /// The reader's place: within a node, before a field or before its value, or within a list.
-enum Place {
+enum Open {
     Field { node: &'static HashMap<&'static str, Meaning>, label: &'static str },
     Value { node: &'static HashMap<&'static str, Meaning>, label: &'static str, meaning: Meaning },
     List { meaning: Meaning, begun: bool },
@@ -146,20 +143,20 @@ enum Place {
 /// Reads a tree. It is as deep as the query, so what is open is kept in a list and not on the stack.
 pub(super) fn read(text: &str) -> Result<Mentions, Refusal> {
     let mut mentions = Mentions::default();
-    let mut open: Vec<Place> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let mut tokens = Tokens(text).peekable();
     while let Some(token) = tokens.next() {
         match open.pop() {
-            Some(Place::Field { node, label }) => {
+            Some(Open::Field { node, label }) => {
                 if token == "}" {
                     continue;
                 }
                 let field = token.strip_prefix(':').ok_or_else(|| unknown(token))?;
                 let meaning = *node.get(field).ok_or_else(|| unknown(&format!("{label}.{field}")))?;
-                open.push(Place::Value { node, label, meaning });
+                open.push(Open::Value { node, label, meaning });
             }
-            Some(Place::Value { node, label, meaning }) => {
-                open.push(Place::Field { node, label });
+            Some(Open::Value { node, label, meaning }) => {
+                open.push(Open::Field { node, label });
                 if open.len() == COLUMN_DEPTH {
                     mentions.note_origin(meaning, token)?;
                 }
@@ -169,11 +166,11 @@ pub(super) fn read(text: &str) -> Result<Mentions, Refusal> {
                     tokens.by_ref().find(|token| *token == "]");
                 }
             }
-            Some(Place::List { meaning, begun }) => {
+            Some(Open::List { meaning, begun }) => {
                 if token == ")" {
                     continue;
                 }
-                open.push(Place::List { meaning, begun: true });
+                open.push(Open::List { meaning, begun: true });
                 // A list of numbers begins with their kind.
                 let kind = !begun && matches!(token, "o" | "i" | "b" | "x");
                 if !kind {
@@ -191,7 +188,7 @@ fn begin<'t>(
     token: &'t str,
     meaning: Meaning,
     tokens: &mut impl Iterator<Item = &'t str>,
-    open: &mut Vec<Place>,
+    open: &mut Vec<Open>,
     mentions: &mut Mentions,
 ) -> Result<(), Refusal> {
     match token {
@@ -204,9 +201,9 @@ fn begin<'t>(
             let written = tokens.next().unwrap_or_default();
             let (label, node) = NODES.get_key_value(written).ok_or_else(|| unknown(written))?;
             mentions.current |= *label == "SQLVALUEFUNCTION";
-            open.push(Place::Field { node, label });
+            open.push(Open::Field { node, label });
         }
-        "(" => open.push(Place::List { meaning, begun: false }),
+        "(" => open.push(Open::List { meaning, begun: false }),
         ")" | "}" => return Err(unknown(token)),
         value => mentions.note(meaning, value)?,
     }
@@ -273,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_looked_at_is_refused() {
+    fn nodes_and_fields_that_were_not_reviewed_are_refused() {
         for tree in
             ["{NEWEXPR :arg <>}", "{FUNCEXPR :newfield 7}", "{FUNCEXPR :funcid x}", "{FUNCEXPR funcid 7}", "({ALIAS"]
         {

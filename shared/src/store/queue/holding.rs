@@ -1,4 +1,4 @@
-//! Who holds which job, and who is alive.
+//! Which worker holds which job, and which workers are alive.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use crate::store::interval;
 pub struct Report<'a> {
     pub worker: &'a str,
     pub queue: &'a str,
-    /// The jobs that it works on.
     pub working: &'a [String],
     /// Jobs that it holds and does not work on, to be returned to the queue.
     pub release: &'a [String],
@@ -25,7 +24,6 @@ pub struct Report<'a> {
 pub struct Beat {
     /// Jobs that it holds and does not work on.
     pub forgotten: Vec<String>,
-    /// How many jobs were returned to the queue.
     pub released: i64,
     /// How long until the next waiting job is due, in seconds: less than 0 where it has been due.
     pub due_in: Option<f64>,
@@ -87,20 +85,17 @@ pub async fn sign_off(connection: &mut PgConnection, worker: &str) -> sqlx::Resu
     Ok(())
 }
 
-/// A worker that holds jobs.
 #[derive(Debug)]
 pub struct Holder {
     pub name: String,
     /// When it reported, by a clock that may have been set since: another value means that it is alive.
     pub last_seen: DateTime<Utc>,
-    /// How long ago that was by the same clock, in seconds. Of a worker that was registered and has not reported yet nobody
-    /// knows: the time of that is in whole seconds.
+    /// How long ago that was by the same clock, in seconds. Unknown for a worker that was registered and has not
+    /// reported yet: the time of that is in whole seconds.
     pub age: f64,
-    /// Whether it has signed off.
     pub signed_off: bool,
 }
 
-/// The workers that hold jobs of a queue.
 pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Holder>> {
     sqlx::query_as!(
         Holder,
@@ -120,11 +115,9 @@ pub async fn holders(connection: &mut PgConnection, queue: &str) -> sqlx::Result
     .await
 }
 
-/// A job that a worker holds.
 #[derive(Debug)]
 pub struct HeldJob {
     pub id: String,
-    /// What is to be done.
     pub payload: Vec<u8>,
     /// The next batch of the range that it is for.
     pub next_batch: Option<i64>,
@@ -148,13 +141,11 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
     .await
 }
 
-/// A job about to be returned to the queue.
 #[derive(Debug)]
 pub struct ReturnedJob {
     pub id: String,
-    /// What is to be done.
     pub payload: Vec<u8>,
-    /// Whether whoever held it got anything done.
+    /// Whether the worker that held it got anything done.
     pub went_on: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Jobs that no worker can use, and jobs whose time a clock took away. Each statement looks at the rows in question only: there
-//! may be very many others.
+//! may be very many other jobs.
 
 use std::time::Duration;
 

@@ -4,14 +4,11 @@ use sqlx::PgConnection;
 
 use crate::domain::{ErrorClass, Position, RunId};
 
-/// What the next page of a range is read with.
 #[derive(Debug)]
 pub struct NextPage {
     /// The last row that was written.
     pub after: Option<Position>,
-    /// The bound that it is read up to.
     pub upper: Option<String>,
-    /// Rows that the run has put aside so far.
     pub rows_rejected: i64,
     /// What its documents' versions are made of; the next number is for the page after it. See `store::write_numbers`.
     pub write_number: Option<i64>,
@@ -43,15 +40,11 @@ pub async fn next_page(
     .await
 }
 
-/// A batch about to be executed.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchCall<'a> {
     pub run: RunId,
-    /// The range of the run.
     pub range: i32,
-    /// The number of the batch.
     pub number: i64,
-    /// The job that carries it.
     pub job: &'a str,
     pub worker: &'a str,
     pub statement: &'a str,
@@ -62,23 +55,15 @@ pub struct BatchCall<'a> {
     pub next_job: Option<&'a str>,
 }
 
-/// What a batch did.
 #[derive(Debug)]
 pub struct BatchOutcome {
-    /// Rows that the query returned.
     pub rows_read: i64,
-    /// Rows that were inserted or changed.
     pub rows_written: i64,
     pub last: Option<Position>,
-    /// Whether the range goes on with another batch.
     pub goes_on: bool,
-    /// Rows that the run has read so far.
     pub run_rows_read: i64,
-    /// Rows that the run has inserted or changed so far.
     pub run_rows_written: i64,
-    /// Estimate of the rows that the run will read.
     pub run_rows_total: Option<i64>,
-    /// Time since the run began.
     pub run_seconds: f64,
 }
 
@@ -106,7 +91,6 @@ pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) 
     .await
 }
 
-/// Adds rows that were put aside.
 pub async fn add_rejected(tx: &mut PgConnection, id: RunId, rows: u64) -> sqlx::Result<()> {
     if rows > 0 {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
@@ -125,7 +109,6 @@ pub async fn add_written(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::R
     Ok(())
 }
 
-/// Adds rows that were removed from the target.
 pub async fn add_removed(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_runs set rows_removed = rows_removed + $2 where id = $1", id as RunId, rows)
         .execute(tx)

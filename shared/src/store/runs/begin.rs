@@ -13,30 +13,27 @@ use crate::{
 #[derive(Debug)]
 pub struct OpenRun {
     pub id: RunId,
-    /// The pipeline it belongs to.
     pub pipeline_id: PipelineId,
     pub mode: Mode,
-    /// Whether it is queued, executing or resting.
     pub status: RunStatus,
-    /// When its first batch began.
     pub started_at: Option<DateTime<Utc>>,
     pub checkpoint_from: Option<Checkpoint>,
-    /// What it was requested with.
     pub inputs: PipelineDraft,
     /// The index that it writes, or the table in which it gathers its rows, once it was begun.
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
+    /// Whether the mart has another table or file than when the run began; before, than when its checkpoint's run did.
+    pub is_other_file: bool,
+    /// Whether a run found the mart without rows since, see [`super::part_from_mart`].
+    pub is_parted: bool,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,
-    /// The row after which that begins.
     pub after: Option<Position>,
-    /// Whether that range was walked to its end.
     pub is_walked: bool,
-    /// Whether the run has more than one range.
     pub is_cut: bool,
     /// The columns that it walks by, once it was begun; before, those that its checkpoint is of.
-    pub walks_by: Option<Vec<WalkedColumn>>,
+    pub walks_by: Option<Json<Vec<WalkedColumn>>>,
     /// Whether one of them is not as it was when that was noted.
     pub is_retyped: bool,
     /// The row that says that the pipeline must read again because the clock went back.
@@ -53,7 +50,6 @@ pub struct WalkedColumn {
     pub type_name: String,
     /// The table or view whose column it is, zero where it is none.
     pub relation: u32,
-    /// The number of that column.
     pub number: i16,
 }
 
@@ -73,12 +69,14 @@ pub async fn open(
     range_no: i32,
     relations: Option<&[String]>,
 ) -> sqlx::Result<Option<OpenRun>> {
-    let run = sqlx::query!(
+    sqlx::query_as!(
+        OpenRun,
         r#"
-        select pipeline_id as "pipeline_id: PipelineId", mode as "mode: Mode", status as "status: RunStatus", started_at,
-               checkpoint_from as "checkpoint_from: Json<Checkpoint>", inputs as "inputs: Json<PipelineDraft>", target_id,
-               (select w.target_id from etl.etl_state s join etl.etl_runs w on w.id = s.run_id
-                where s.pipeline_id = r.pipeline_id) as checkpoint_of,
+        select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", r.mode as "mode: Mode",
+               r.status as "status: RunStatus", r.started_at, r.checkpoint_from as "checkpoint_from: Checkpoint",
+               r.inputs as "inputs: PipelineDraft", r.target_id, f.target_id as checkpoint_of,
+               etl.file_of(r.target) is distinct from coalesce(r.target_file, f.target_file) as "is_other_file!",
+               coalesce(f.target_file = '', false) as "is_parted!",
                g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
                exists (select from etl.etl_run_ranges o where o.run_id = r.id and o.range_no > 0) as "is_cut!",
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
@@ -88,39 +86,21 @@ pub async fn open(
                etl.catalog_of($3) as catalog
         from etl.etl_runs r
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
-        where id = $1 and status in ('QUEUED', 'RUNNING', 'PAUSED')
+        left join etl.etl_state s on s.pipeline_id = r.pipeline_id
+        left join etl.etl_runs f on f.id = s.run_id
+        where r.id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
         range_no,
         relations,
     )
     .fetch_optional(connection)
-    .await?;
-    Ok(run.map(|run| OpenRun {
-        id,
-        pipeline_id: run.pipeline_id,
-        mode: run.mode,
-        status: run.status,
-        started_at: run.started_at,
-        checkpoint_from: run.checkpoint_from.map(|json| json.0),
-        inputs: run.inputs.0,
-        target_id: run.target_id,
-        checkpoint_of: run.checkpoint_of,
-        next_batch: run.next_batch,
-        after: run.after,
-        is_walked: run.is_walked,
-        is_cut: run.is_cut,
-        walks_by: run.walks_by.map(|json| json.0),
-        is_retyped: run.is_retyped,
-        owed_step: run.owed_step,
-        catalog: run.catalog,
-    }))
+    .await
 }
 
 /// What is known of a run when its first batch begins.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// The bound that it reads up to.
     pub upper: Option<String>,
     /// Where it begins instead of at its checkpoint.
     pub after: Option<Position>,
@@ -128,7 +108,6 @@ pub struct Start {
     pub ranges: Option<i32>,
     /// The time behind the bound, where keys come from the clock.
     pub horizon: Option<DateTime<Utc>>,
-    /// The server whose clock that is.
     pub server: Option<String>,
     /// What was owed and is read now, and what is owed from now on.
     pub debts: Debts,
@@ -161,7 +140,7 @@ pub struct Debts {
     pub incurred: Vec<Reread>,
 }
 
-/// Notes the columns that a range is walked by, which are others than before and of the same types.
+/// Notes the columns that a range is walked by: they have new names and the same types.
 pub(crate) async fn note_walk(
     tx: &mut PgConnection,
     id: RunId,
@@ -179,7 +158,6 @@ pub(crate) async fn note_walk(
     Ok(())
 }
 
-/// Notes the estimate of the rows that a run will read.
 pub async fn set_total(connection: &mut PgConnection, id: RunId, rows: i64) -> sqlx::Result<()> {
     sqlx::query!("update etl.etl_runs set rows_total = $2 where id = $1", id as RunId, rows)
         .execute(connection)

@@ -1,64 +1,40 @@
 //! Reads runs.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, types::Json};
+use sqlx::PgConnection;
 
 use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, Trigger};
 
 /// Every read of runs is this statement with an end of its own.
 macro_rules! select_runs {
     ($end:literal, $($argument:expr),+) => {
-        sqlx::query!(
+        sqlx::query_as!(
+            Run,
             r#"
             select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", p.name as pipeline,
                    r.mode as "mode: Mode", r.status as "status: RunStatus", r.trigger as "trigger: Trigger",
                    r.requested_at, r.started_at, r.finished_at, r.rows_read, r.rows_written, r.rows_rejected,
                    r.rows_removed, r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
-                   r.checkpoint_from as "checkpoint_from: Json<Checkpoint>",
-                   r.checkpoint_to as "checkpoint_to: Json<Checkpoint>"
+                   r.checkpoint_from as "checkpoint_from: Checkpoint",
+                   r.checkpoint_to as "checkpoint_to: Checkpoint"
             from etl.etl_runs r
             join etl.etl_pipelines p on p.id = r.pipeline_id
             "# + $end,
             $($argument),+
         )
-        .map(|row| Run {
-            id: row.id,
-            pipeline_id: row.pipeline_id,
-            pipeline: row.pipeline,
-            mode: row.mode,
-            status: row.status,
-            trigger: row.trigger,
-            requested_at: row.requested_at,
-            started_at: row.started_at,
-            finished_at: row.finished_at,
-            rows_read: row.rows_read,
-            rows_written: row.rows_written,
-            rows_rejected: row.rows_rejected,
-            rows_removed: row.rows_removed,
-            rows_total: row.rows_total,
-            batches: row.batches,
-            attempts: row.attempts,
-            error: row.error,
-            error_class: row.error_class,
-            checkpoint_from: row.checkpoint_from.map(|json| json.0),
-            checkpoint_to: row.checkpoint_to.map(|json| json.0),
-        })
     };
 }
 
-/// Reads one run.
 pub async fn find(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Run>> {
     select_runs!("where r.id = $1", id as RunId).fetch_optional(connection).await
 }
 
-/// Reads the unfinished run of a pipeline.
 pub async fn find_active(connection: &mut PgConnection, pipeline: PipelineId) -> sqlx::Result<Option<Run>> {
     select_runs!("where r.pipeline_id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')", pipeline as PipelineId)
         .fetch_optional(connection)
         .await
 }
 
-/// Reads the run that an idempotency key was answered with.
 pub async fn find_by_key(connection: &mut PgConnection, pipeline: PipelineId, key: &str) -> sqlx::Result<Option<Run>> {
     select_runs!(
         "join etl.etl_run_keys k on k.run_id = r.id where k.pipeline_id = $1 and k.idempotency_key = $2",
@@ -69,10 +45,25 @@ pub async fn find_by_key(connection: &mut PgConnection, pipeline: PipelineId, ke
     .await
 }
 
-/// Where a page of runs ended.
+pub(crate) async fn remember_key(
+    tx: &mut PgConnection,
+    pipeline: PipelineId,
+    key: &str,
+    run: RunId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into etl.etl_run_keys (pipeline_id, idempotency_key, run_id) values ($1, $2, $3)",
+        pipeline as PipelineId,
+        key,
+        run as RunId,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct PageEnd {
-    /// When the last run of the page was requested.
     pub requested_at: DateTime<Utc>,
     pub id: RunId,
 }
@@ -97,30 +88,21 @@ pub async fn list(
     .await
 }
 
-/// Reads what a run was requested with.
 pub async fn inputs(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<PipelineDraft>> {
-    let inputs = sqlx::query_scalar!(
-        r#"select inputs as "inputs: Json<PipelineDraft>" from etl.etl_runs where id = $1"#,
-        id as RunId,
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(inputs.map(|json| json.0))
+    sqlx::query_scalar!(r#"select inputs as "inputs: PipelineDraft" from etl.etl_runs where id = $1"#, id as RunId)
+        .fetch_optional(connection)
+        .await
 }
 
-/// What a run did, at its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Sum {
-    /// Rows that its query returned.
     pub rows_read: i64,
-    /// Rows that it inserted or changed.
     pub rows_written: i64,
     pub batches: i64,
     pub attempts: i32,
     pub seconds: f64,
 }
 
-/// Reads what a run did.
 pub async fn sum(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Option<Sum>> {
     sqlx::query_as!(
         Sum,
@@ -136,7 +118,6 @@ pub async fn sum(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Optio
     .await
 }
 
-/// The runs that have not ended.
 pub async fn unfinished(connection: &mut PgConnection) -> sqlx::Result<Vec<RunId>> {
     sqlx::query_scalar!(r#"select id as "id: RunId" from etl.etl_runs where status in ('QUEUED', 'RUNNING', 'PAUSED')"#)
         .fetch_all(connection)
@@ -151,7 +132,6 @@ pub struct Writer {
     pub status: RunStatus,
 }
 
-/// Reads which unfinished run writes this target.
 pub async fn writer_of(connection: &mut PgConnection, target: &str) -> sqlx::Result<Option<Writer>> {
     sqlx::query_as!(
         Writer,

@@ -1,7 +1,7 @@
 //! The ranges of a run and their jobs.
 //!
 //! Ranges are numbered in the order of their keys, do not overlap and leave no gap. Each has a bound, a position, a fence and a job
-//! of its own. The first one's job begins the run and queues those of the others with it.
+//! of its own. The first range's job begins the run and queues the jobs of the other ranges with it.
 
 use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
@@ -11,9 +11,7 @@ use crate::domain::{Cut, PipelineId, Position, RunId};
 /// A range of a run that needs a job, and whether it has one.
 #[derive(Debug)]
 pub struct Range {
-    /// Its number within the run.
     pub range_no: i32,
-    /// The batch that comes next.
     pub next_batch: i64,
     pub after: Option<Position>,
     pub correlation_id: String,
@@ -24,7 +22,8 @@ pub struct Range {
 /// Reads the unfinished ranges of a run; before it has begun, the first of them. One that is walked to its end in all ranges has
 /// the first of them too, for which the job of any range will do: the run must still be ended.
 pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Result<Vec<Range>> {
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        Range,
         r#"
         select g.range_no, g.next_batch, g.after as "after: Position", r.correlation_id,
                exists (
@@ -46,20 +45,9 @@ pub async fn open_ranges(connection: &mut PgConnection, run: RunId) -> sqlx::Res
         run as RunId,
     )
     .fetch_all(connection)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Range {
-            range_no: row.range_no,
-            next_batch: row.next_batch,
-            after: row.after,
-            correlation_id: row.correlation_id,
-            has_live_job: row.has_live_job,
-        })
-        .collect())
+    .await
 }
 
-/// The number of the next batch of a range.
 pub async fn next_batch(connection: &mut PgConnection, run: RunId, range_no: i32) -> sqlx::Result<Option<i64>> {
     sqlx::query_scalar!(
         "select next_batch from etl.etl_run_ranges where run_id = $1 and range_no = $2",
@@ -138,7 +126,7 @@ pub async fn cut_at(connection: &mut PgConnection, run: RunId) -> sqlx::Result<V
     .await
 }
 
-/// Keeps so many ranges of a run that begins; the last of them takes the place of all others, up to the run's bound.
+/// Keeps so many ranges of a run that begins; the last of them takes the place of all that follow, up to the run's bound.
 pub(crate) async fn keep(tx: &mut PgConnection, run: RunId, ranges: i32, upper: Option<&str>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
@@ -199,7 +187,6 @@ pub async fn upper(connection: &mut PgConnection, id: RunId) -> sqlx::Result<Opt
     Ok(upper.flatten())
 }
 
-/// Whether every range of the run has been walked to its end.
 pub async fn is_walked(connection: &mut PgConnection, id: RunId) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"

@@ -13,7 +13,7 @@ mod sides;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{Depth, Difference, Reconciliation},
-    store::{self, compared::Totals},
+    store::{self, comparison::Totals},
 };
 
 use super::ExternalSink;

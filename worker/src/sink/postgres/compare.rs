@@ -17,7 +17,7 @@ use vitrina_shared::{
         Mode,
         report::{BothValues, Depth, Difference, DifferenceKind, Reconciliation, Repaired},
     },
-    store::{compared::Totals, pages},
+    store::{comparison::Totals, pages},
 };
 
 use self::{

@@ -5,7 +5,7 @@ use vitrina_shared::{
     domain::{FullStrategy, PipelineDraft, SourceColumn},
     sql::{self, quote, quoted},
     store::tables::{self, TargetColumn, UniqueIndex},
-    validation::Place,
+    validation::TargetPlace,
 };
 
 use super::comparison::{as_stored, has_own_collation};
@@ -28,7 +28,7 @@ pub struct Mart {
 impl Mart {
     pub fn of(opening: &Opening<'_>) -> Result<Self, BatchError> {
         let entry = &opening.target.entry;
-        let Place::Mart(name, table) = &opening.target.place else {
+        let TargetPlace::Mart(name, table) = &opening.target.place else {
             return Err(BatchError::fatal(format!("`{}` is no table of analytics", entry.target)));
         };
         let written = opening.reader.arriving_names();

@@ -1,4 +1,4 @@
-//! The SQL that writes rows to a mart which passed through the worker.
+//! Writes rows to a mart that passed through the worker: those that were put down, by one statement.
 
 use vitrina_shared::{
     domain::SourceColumn,

@@ -146,11 +146,11 @@ async fn by_clock(
 /// Looks at the horizon and at the clock. Where that went back since the last look, all pipelines that walk by it are told.
 async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
     let asked = Instant::now();
-    let horizon = horizon::look(connection, run, horizon::PATIENCE).await?;
-    if !clock::note(connection, clock, asked, horizon.clock).await? {
+    let horizon = horizon::read(connection, run, horizon::PATIENCE).await?;
+    if !clock.note(connection, asked, horizon.clock).await? {
         return Ok(horizon);
     }
-    Ok(horizon::look(connection, run, horizon::PATIENCE).await?)
+    Ok(horizon::read(connection, run, horizon::PATIENCE).await?)
 }
 
 /// Waits for transactions whose starts nobody can see. Those that stay open are passed: their rows are read again later.

@@ -1,6 +1,6 @@
 //! How many rows and documents there are, and the least and greatest values of one column.
 
-use vitrina_shared::{domain::SourceColumn, store::compared::Totals};
+use vitrina_shared::{domain::SourceColumn, store::comparison::Totals};
 
 use super::{Comparison, SNAPSHOT};
 use crate::{

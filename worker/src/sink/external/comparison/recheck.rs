@@ -9,7 +9,7 @@ use futures_util::{
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::compared::{self, Differing, Totals},
+    store::comparison::{self, Differing, Totals},
 };
 
 use super::{Comparison, SAMPLE, sides::document};
@@ -56,7 +56,7 @@ impl Comparison<'_> {
     /// Reads up to `limit` rows that differed again, and forgets those that do not any more.
     pub async fn recheck_differing(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
         let scope = self.of.scope(tx).await?;
-        let sought = compared::differing(tx, None, limit).await?;
+        let sought = comparison::differing(tx, None, limit).await?;
         let mut remaining = Remaining::default();
         let mut ids = Vec::new();
         {
@@ -69,7 +69,7 @@ impl Comparison<'_> {
             }
         }
         if limit > SAMPLE as i64 {
-            compared::keep_only(tx, &ids).await?;
+            comparison::keep_only(tx, &ids).await?;
         }
         Ok(remaining)
     }
@@ -99,7 +99,7 @@ impl Comparison<'_> {
     /// How many of the rows that differ, of some of them, the source returns otherwise when it is read twice.
     pub async fn unsteady(&self, tx: &mut PgConnection) -> Result<i64, BatchError> {
         let scope = self.of.scope(tx).await?;
-        let sought = compared::differing(tx, None, SAMPLE as i64).await?;
+        let sought = comparison::differing(tx, None, SAMPLE as i64).await?;
         let once: Vec<Candidate> = self.candidates(tx, &scope, sought.clone()).try_collect().await?;
         let twice: Vec<Candidate> = self.candidates(tx, &scope, sought).try_collect().await?;
         let unsteady = once.iter().zip(&twice).filter(|(once, twice)| once.doc != twice.doc);

@@ -8,7 +8,7 @@ use vitrina_shared::{
         error_class::without_values,
         report::{DifferenceKind, Repaired},
     },
-    store::{compared, write_numbers},
+    store::{comparison, write_numbers},
 };
 
 use super::{Comparison, recheck::Rechecked};
@@ -55,7 +55,7 @@ impl Comparison<'_> {
         let scope = self.of.scope(tx).await?;
         let (mut extra, mut last) = (0, None);
         loop {
-            let sought = compared::differing(tx, last.as_deref(), PORTION).await?;
+            let sought = comparison::differing(tx, last.as_deref(), PORTION).await?;
             let Some(of_portion) = sought.last() else { break };
             last = Some(of_portion.id.clone());
             let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);

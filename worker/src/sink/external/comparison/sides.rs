@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{Mode, report::Depth},
-    store::compared::{self, Entry, PuttingDown, Side, Totals},
+    store::comparison::{self, Entry, Side, SideCopy, Totals},
 };
 
 use super::{Comparison, SNAPSHOT};
@@ -18,29 +18,29 @@ use crate::{
 impl Comparison<'_> {
     /// Reads both sides and has the server tell them apart.
     pub async fn tell_apart(&self, tx: &mut PgConnection) -> Result<Totals, BatchError> {
-        compared::prepare(tx).await?;
+        comparison::prepare(tx).await?;
         self.put_down_source(tx, false).await?;
-        if compared::repeats(tx).await? {
+        if comparison::repeats(tx).await? {
             // A source may have several versions of a row: the newest is the one that is written.
             if self.of.subject.draft().mode == Mode::Full || self.of.subject.reader().pages_itself() {
                 return Err(BatchError::fatal(
                     "the query returns several rows for one key of the target: make the key unique in the query",
                 ));
             }
-            compared::forget_source(tx).await?;
+            comparison::forget_source(tx).await?;
             self.put_down_source(tx, true).await?;
         }
         if self.is_there {
             self.put_down_target(tx).await?;
         }
-        Ok(compared::tell_apart(tx).await?)
+        Ok(comparison::compare_sides(tx).await?)
     }
 
     async fn put_down_source(&self, tx: &mut PgConnection, newest_only: bool) -> Result<(), BatchError> {
         let mut session = self.of.sessions.acquire().await?;
         let mut snapshot = session.begin_named(SNAPSHOT).await?;
         let scope = self.of.scope(&mut snapshot).await?;
-        let mut down = PuttingDown::begin(tx, Side::Source).await?;
+        let mut down = SideCopy::begin(tx, Side::Source).await?;
         let query = RowsQuery { wanted: Wanted::All { newest_only }, scope, bodies: self.of.depth == Depth::Rows };
         let mut rows = self.of.subject.reading.rows(&mut snapshot, query);
         loop {
@@ -66,7 +66,7 @@ impl Comparison<'_> {
     async fn put_down_target(&self, tx: &mut PgConnection) -> Result<(), BatchError> {
         let columns = self.of.subject.walk().key.len();
         let mut contents = self.sink.contents(self.of.depth == Depth::Rows).await?;
-        let mut down = PuttingDown::begin(tx, Side::Target).await?;
+        let mut down = SideCopy::begin(tx, Side::Target).await?;
         let mut bare = false;
         loop {
             let mut put = |id: &str, body: &str| {

@@ -17,7 +17,6 @@ use crate::{
     store::{self, pipelines, state},
 };
 
-/// What a change does with the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnCheckpoint {
     /// It stays, unless the change itself says that it means nothing any more: other key columns, another target.
@@ -31,22 +30,16 @@ const NARROWED: &str =
     "checkpoint forgotten: the query changed after rows were removed by it, the next run reads everything";
 const OUTDATED: &str = "checkpoint forgotten: the key columns or the target changed, the next run reads everything";
 
-/// Why the configuration was not changed.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigurationError {
-    /// There is no such pipeline.
+pub enum DefinitionError {
     #[error("there is no pipeline `{0}`")]
     NoPipeline(PipelineRef),
-    /// Another pipeline has this name.
     #[error("a pipeline named `{0}` exists already")]
     NameTaken(String),
-    /// The target left the whitelist while we looked.
     #[error("target `{0}` is not in the whitelist")]
     TargetNotAllowed(String),
-    /// Somebody was faster.
     #[error("the pipeline was changed meanwhile: it is at version {0} now")]
     VersionChanged(i64),
-    /// A run is not finished.
     #[error("cannot {action} pipeline `{name}` while it is {status}{}", listed(.fields))]
     Busy {
         action: &'static str,
@@ -55,10 +48,8 @@ pub enum ConfigurationError {
         /// The fields that must stay.
         fields: Vec<&'static str>,
     },
-    /// Pausing a pipeline that was disabled failed.
     #[error(transparent)]
     Lifecycle(#[from] LifecycleError),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -71,8 +62,7 @@ fn listed(fields: &[&str]) -> String {
     }
 }
 
-/// Stores a new pipeline.
-pub async fn create(db: &PgPool, draft: &PipelineDraft) -> Result<Pipeline, ConfigurationError> {
+pub async fn create(db: &PgPool, draft: &PipelineDraft) -> Result<Pipeline, DefinitionError> {
     let mut tx = db.begin().await?;
     let id = PipelineId::generate();
     pipelines::insert(&mut tx, id, draft).await.map_err(|error| refusal(error, draft))?;
@@ -91,11 +81,11 @@ pub async fn change(
     draft: &PipelineDraft,
     checkpoint: OnCheckpoint,
     cause: Cause<'_>,
-) -> Result<Pipeline, ConfigurationError> {
+) -> Result<Pipeline, DefinitionError> {
     let mut tx = db.begin().await?;
     let current = locked(&mut tx, &id.into()).await?;
     if current.version != version {
-        return Err(ConfigurationError::VersionChanged(current.version));
+        return Err(DefinitionError::VersionChanged(current.version));
     }
     check_busy(&current, draft)?;
     pipelines::update(&mut tx, id, draft).await.map_err(|error| refusal(error, draft))?;
@@ -124,11 +114,11 @@ pub async fn change(
 }
 
 /// Removes a pipeline with its runs and checkpoint. Its version must be one of `versions`, where given.
-pub async fn delete(db: &PgPool, pipeline: &PipelineRef, versions: Option<&[i64]>) -> Result<(), ConfigurationError> {
+pub async fn delete(db: &PgPool, pipeline: &PipelineRef, versions: Option<&[i64]>) -> Result<(), DefinitionError> {
     let mut tx = db.begin().await?;
     let current = locked(&mut tx, pipeline).await?;
     if versions.is_some_and(|versions| !versions.contains(&current.version)) {
-        return Err(ConfigurationError::VersionChanged(current.version));
+        return Err(DefinitionError::VersionChanged(current.version));
     }
     if current.status.has_unfinished_run() {
         return Err(busy("delete", &current, Vec::new()));
@@ -140,7 +130,7 @@ pub async fn delete(db: &PgPool, pipeline: &PipelineRef, versions: Option<&[i64]
 }
 
 /// Refuses changes that would pull the ground from under an unfinished run.
-pub fn check_busy(current: &Pipeline, draft: &PipelineDraft) -> Result<(), ConfigurationError> {
+pub fn check_busy(current: &Pipeline, draft: &PipelineDraft) -> Result<(), DefinitionError> {
     let fields = current.draft.changes_under_a_run(draft);
     if current.status.has_unfinished_run() && !fields.is_empty() {
         return Err(busy("change", current, fields));
@@ -148,26 +138,26 @@ pub fn check_busy(current: &Pipeline, draft: &PipelineDraft) -> Result<(), Confi
     Ok(())
 }
 
-async fn locked(tx: &mut sqlx::PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, ConfigurationError> {
-    pipelines::lock(tx, pipeline).await?.ok_or_else(|| ConfigurationError::NoPipeline(pipeline.clone()))
+async fn locked(tx: &mut sqlx::PgConnection, pipeline: &PipelineRef) -> Result<Pipeline, DefinitionError> {
+    pipelines::lock(tx, pipeline).await?.ok_or_else(|| DefinitionError::NoPipeline(pipeline.clone()))
 }
 
-async fn read_back(tx: &mut sqlx::PgConnection, id: PipelineId) -> Result<Pipeline, ConfigurationError> {
-    pipelines::find(tx, &id.into()).await?.ok_or(ConfigurationError::NoPipeline(id.into()))
+async fn read_back(tx: &mut sqlx::PgConnection, id: PipelineId) -> Result<Pipeline, DefinitionError> {
+    pipelines::find(tx, &id.into()).await?.ok_or(DefinitionError::NoPipeline(id.into()))
 }
 
-fn busy(action: &'static str, pipeline: &Pipeline, fields: Vec<&'static str>) -> ConfigurationError {
-    ConfigurationError::Busy { action, name: pipeline.draft.name.clone(), status: pipeline.status, fields }
+fn busy(action: &'static str, pipeline: &Pipeline, fields: Vec<&'static str>) -> DefinitionError {
+    DefinitionError::Busy { action, name: pipeline.draft.name.clone(), status: pipeline.status, fields }
 }
 
 /// A constraint's name becomes an answer: the database decides.
-fn refusal(error: sqlx::Error, draft: &PipelineDraft) -> ConfigurationError {
+fn refusal(error: sqlx::Error, draft: &PipelineDraft) -> DefinitionError {
     if store::violates(&error, "etl_pipelines_name_key") {
-        ConfigurationError::NameTaken(draft.name.clone())
+        DefinitionError::NameTaken(draft.name.clone())
     } else if store::violates(&error, "etl_pipelines_target_fkey") {
-        ConfigurationError::TargetNotAllowed(draft.target_table.clone())
+        DefinitionError::TargetNotAllowed(draft.target_table.clone())
     } else if store::violates(&error, "etl_pipeline_tasks_target_fkey") {
-        ConfigurationError::TargetNotAllowed(draft.final_target().0.to_owned())
+        DefinitionError::TargetNotAllowed(draft.final_target().0.to_owned())
     } else {
         error.into()
     }

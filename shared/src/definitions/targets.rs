@@ -18,19 +18,16 @@ use crate::{
     validation,
 };
 
-/// A target that somebody wants to be allowed.
 #[derive(Debug)]
 pub struct WantedTarget<'a> {
     /// `analytics.<table>` or `es:<index>`.
     pub target: &'a str,
-    /// Columns that identify a row.
     pub key: &'a [String],
     pub options: &'a Value,
     /// The query whose columns its table gets, if the table is to be created.
     pub create_from: Option<&'a str>,
 }
 
-/// A target that was, or could be, allowed.
 #[derive(Debug)]
 pub struct Allowed {
     /// The entry of the whitelist; none if it was only tried.
@@ -39,19 +36,14 @@ pub struct Allowed {
     pub ddl: Option<String>,
 }
 
-/// Why a target was not allowed.
 #[derive(Debug, thiserror::Error)]
 pub enum AllowError {
-    /// It is in the whitelist.
     #[error("target `{0}` is in the whitelist already")]
     Taken(String),
-    /// Its table is gone, and a run that writes it is unfinished.
     #[error("pipeline `{0}` has an unfinished run that writes the target: cancel it first")]
     Busy(String),
-    /// Something about it is wrong.
     #[error("wrong fields: {}", .0.len())]
     Wrong(Vec<Problem>),
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -143,20 +135,15 @@ async fn begin_anew(tx: &mut PgConnection, target: &str, cause: Cause<'_>) -> Re
     Ok(())
 }
 
-/// Why a pipeline begins at the beginning after its mart was created again.
 const CREATED_AGAIN: &str =
     "checkpoint forgotten: the table of the target was created again, the next run reads everything";
 
-/// Why a target stays on the whitelist.
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
-    /// It is not there.
     #[error("there is no target `{0}`")]
     NoTarget(String),
-    /// Pipelines write it.
     #[error("target `{target}` is written by {}: remove or change them first", .pipelines.join(", "))]
     Written { target: String, pipelines: Vec<String> },
-    /// The database refused or is away.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -206,7 +193,7 @@ fn refuse_wrong(problems: Vec<Problem>) -> Result<(), AllowError> {
     if problems.is_empty() { Ok(()) } else { Err(AllowError::Wrong(problems)) }
 }
 
-/// The table to create: none if nobody wants one, or if it is there.
+/// The table to create: none if the client wants none, or if it is there.
 async fn new_mart(
     connection: &mut PgConnection,
     describing: &Describing,
@@ -224,7 +211,7 @@ async fn new_mart(
     planned.map(Some).map_err(AllowError::Wrong)
 }
 
-/// What the server says against the table is for whoever wrote the query: a key of a type that cannot be ordered, a
+/// What the server says against the table is for the author of the query: a key of a type that cannot be ordered, a
 /// name that something else has.
 fn refusal(error: sqlx::Error) -> AllowError {
     let complaint = error.as_database_error().filter(|complaint| {

@@ -6,16 +6,12 @@ use sqlx::{PgConnection, postgres::PgCopyIn};
 
 use crate::{domain::report::DifferenceKind, sql::copy::CopyRows};
 
-/// Which side entries are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The source.
     Source,
-    /// The target.
     Target,
 }
 
-/// A row of one side.
 #[derive(Debug)]
 pub struct Entry<'a> {
     /// What identifies it on both sides.
@@ -28,7 +24,6 @@ pub struct Entry<'a> {
     pub settled: bool,
 }
 
-/// What is the same and what is not.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Totals {
@@ -46,13 +41,11 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Rows that are not the same.
     pub fn differing(&self) -> i64 {
         self.missing + self.extra + self.different
     }
 }
 
-/// A row that differs.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub struct Differing {
     pub id: String,
@@ -78,20 +71,18 @@ pub async fn prepare(tx: &mut PgConnection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Forgets what was put down of the source.
 pub async fn forget_source(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::raw_sql("truncate pg_temp.vitrina_source").execute(tx).await?;
     Ok(())
 }
 
 /// Rows on their way into one of the tables.
-pub struct PuttingDown<'c> {
+pub struct SideCopy<'c> {
     copy: PgCopyIn<&'c mut PgConnection>,
     rows: CopyRows,
 }
 
-impl<'c> PuttingDown<'c> {
-    /// Begins with one side.
+impl<'c> SideCopy<'c> {
     pub async fn begin(tx: &'c mut PgConnection, side: Side) -> sqlx::Result<Self> {
         let statement = match side {
             Side::Source => "copy pg_temp.vitrina_source (id, key, hash, settled) from stdin (format binary)",
@@ -100,7 +91,7 @@ impl<'c> PuttingDown<'c> {
         Ok(Self { copy: tx.copy_in_raw(statement).await?, rows: CopyRows::default() })
     }
 
-    /// Takes a row; [`PuttingDown::send`] sends it.
+    /// Takes a row; [`SideCopy::send`] sends it.
     pub fn add(&mut self, entry: &Entry<'_>) {
         let (id, hash, settled) = (without_zeros(entry.id), entry.hash.to_be_bytes(), [u8::from(entry.settled)]);
         self.rows.add(&[Some(id.as_bytes()), entry.key.as_ref().map(String::as_bytes), Some(&hash), Some(&settled)]);
@@ -115,7 +106,6 @@ impl<'c> PuttingDown<'c> {
         Ok(())
     }
 
-    /// Sends the rest and ends.
     pub async fn finish(mut self) -> sqlx::Result<()> {
         self.rows.end();
         self.copy.send(self.rows.bytes()).await?;
@@ -129,7 +119,6 @@ fn without_zeros(id: &str) -> std::borrow::Cow<'_, str> {
     if id.contains('\0') { id.replace('\0', "\u{fffd}").into() } else { id.into() }
 }
 
-/// Whether some id is there twice on the source's side.
 pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
     // The tables are the session's own, so no macro can see them.
     sqlx::query_scalar("select exists (select from pg_temp.vitrina_source group by id having count(*) > 1)")
@@ -138,7 +127,7 @@ pub async fn repeats(tx: &mut PgConnection) -> sqlx::Result<bool> {
 }
 
 /// Makes `vitrina_differing` of the rows that differ, and counts.
-pub async fn tell_apart(tx: &mut PgConnection) -> sqlx::Result<Totals> {
+pub async fn compare_sides(tx: &mut PgConnection) -> sqlx::Result<Totals> {
     sqlx::raw_sql(
         r#"
         set local statement_timeout = '10min';

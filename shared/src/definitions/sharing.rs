@@ -1,7 +1,7 @@
 //! Several pipelines on one target.
 //!
 //! Two incremental pipelines may fill different rows of one mart. A full one removes every row that its own query does not
-//! return, whoever wrote it: the other pipeline has read those rows and would not write them again.
+//! return, also those of the other pipeline, which has read them and would not write them again.
 
 use sqlx::PgConnection;
 
