@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview,
-    probe, reconcile, replay, run, runs, show, state, targets, up, validate, workers,
+    apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview, probe,
+    reconcile, replay, run, runs, show, state, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -127,7 +127,7 @@ A file:
     Reset(OnePipeline),
     /// Repeat an earlier run, with its configuration and from where it began
     #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
-    Again(again::Options),
+    Again(run::AgainOptions),
 
     /// Show rows as they would be written, and write nothing
     #[command(after_help = "Example:\n  vitrina preview film_dim --rows 5")]
@@ -196,7 +196,7 @@ impl Arguments {
             Command::Pause(options) => command::run(options, "pause").await,
             Command::Cancel(options) => command::run(options, "cancel").await,
             Command::Reset(options) => command::run(options, "reset").await,
-            Command::Again(options) => again::run(options).await,
+            Command::Again(options) => run::again(options).await,
             Command::Preview(options) => preview::run(options).await,
             Command::Reconcile(options) => reconcile::run(options).await,
             Command::DeadLetters(options) => dead_letters::run(options).await,

@@ -1,18 +1,15 @@
 //! `vitrina pause`, `cancel` and `reset`.
 
+use serde_json::Value;
 use vitrina_shared::process::Failure;
 
 use super::one_pipeline::OnePipeline;
-use crate::output;
 
 pub(crate) async fn run(options: OnePipeline, command: &str) -> Result<(), Failure> {
     let answer = options.client()?.command(&options.name, command).await?;
-    if options.format.json {
-        output::json(&answer);
-    } else {
-        output::line(done(command, &options.name, answer["status"].as_str().unwrap_or_default()));
-    }
-    Ok(())
+    options
+        .format
+        .show(answer, |answer: Value| done(command, &options.name, answer["status"].as_str().unwrap_or_default()))
 }
 
 fn done(command: &str, name: &str, status: &str) -> String {

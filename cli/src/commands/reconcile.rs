@@ -138,24 +138,20 @@ fn sample(differences: &[Difference], order: &[String]) -> String {
     table(["kind", "key", "source → mart"], rows)
 }
 
+/// What a comparison found: no more than it looked at.
 fn verdict(name: &str, found: &Reconciliation, standing: Standing) -> String {
-    let took = duration(found.took_ms.cast_signed());
-    match standing {
-        Standing::Equal => paint(GOOD, format!("`{name}` {} ({took})", agreement(found.depth))),
-        Standing::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
-        Standing::Differs | Standing::StillDiffers { .. } => {
-            paint(BAD, format!("`{name}` differs from its source ({took})"))
+    let (style, verdict) = match (standing, found.depth) {
+        (Standing::Equal, report::Depth::Rows) => (GOOD, "equals its source"),
+        (Standing::Equal, report::Depth::Keys) => {
+            (GOOD, "has the same keys as its source; values were not compared, `--depth rows` does")
         }
-    }
-}
-
-/// What a comparison that found no difference says: no more than it looked at.
-fn agreement(depth: report::Depth) -> &'static str {
-    match depth {
-        report::Depth::Counts => "has as many rows as its source; values were not compared, `--depth rows` does",
-        report::Depth::Keys => "has the same keys as its source; values were not compared, `--depth rows` does",
-        report::Depth::Rows => "equals its source",
-    }
+        (Standing::Equal, report::Depth::Counts) => {
+            (GOOD, "has as many rows as its source; values were not compared, `--depth rows` does")
+        }
+        (Standing::Repaired, _) => (GOOD, "differed, and everything that did was repaired"),
+        (Standing::Differs | Standing::StillDiffers { .. }, _) => (BAD, "differs from its source"),
+    };
+    paint(style, format!("`{name}` {verdict} ({})", duration(found.took_ms.cast_signed())))
 }
 
 #[cfg(test)]

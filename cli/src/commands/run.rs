@@ -1,4 +1,4 @@
-//! `vitrina run`, and waiting for a run.
+//! `vitrina run` and `again`, and waiting for a run.
 
 use clap::Args;
 use serde_json::Value;
@@ -31,6 +31,17 @@ pub struct Options {
     server: Connection,
 }
 
+#[derive(Debug, Args)]
+pub struct AgainOptions {
+    /// Id of a run
+    #[arg(value_name = "RUN")]
+    run: String,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    server: Connection,
+}
+
 /// Whether and how to wait for a run.
 #[derive(Debug, Args)]
 pub struct Waiting {
@@ -43,7 +54,7 @@ pub struct Waiting {
 
 impl Waiting {
     /// The events of the pipeline, if they are needed. Opened before the run is requested, so that none is missed.
-    pub(super) async fn events(&self, client: &Client, name: &str) -> Result<Option<Events>, ClientError> {
+    async fn events(&self, client: &Client, name: &str) -> Result<Option<Events>, ClientError> {
         if self.wait { client.follow(Some(name)).await.map(Some) } else { Ok(None) }
     }
 }
@@ -56,8 +67,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     attend(&client, &options.name, &requested, events, &options.waiting).await
 }
 
+pub(crate) async fn again(options: AgainOptions) -> Result<(), Failure> {
+    let client = options.server.client()?;
+    let earlier: Run = client.run(&options.run).await?;
+    let events = options.waiting.events(&client, &earlier.pipeline).await?;
+    let requested = client.again(&options.run).await?;
+    attend(&client, &earlier.pipeline, &requested, events, &options.waiting).await
+}
+
 /// Prints the requested run; with `events`, waits for its end.
-pub(super) async fn attend(
+async fn attend(
     client: &Client,
     name: &str,
     requested: &RequestedRun,
@@ -65,12 +84,7 @@ pub(super) async fn attend(
     waiting: &Waiting,
 ) -> Result<(), Failure> {
     let Some(events) = events else {
-        if waiting.format.json {
-            output::json(&serde_json::to_value(requested)?);
-        } else {
-            output::line(describe_request(name, requested));
-        }
-        return Ok(());
+        return waiting.format.show(serde_json::to_value(requested)?, |_: Value| describe_request(name, requested));
     };
     let run = wait(client, name, requested, events, waiting.format.json).await?;
     if waiting.format.json {

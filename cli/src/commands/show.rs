@@ -5,20 +5,14 @@ use vitrina_shared::process::Failure;
 use super::{objects, one_pipeline::OnePipeline, run::rows};
 use crate::{
     client::{List, Pipeline, Run},
-    output::{self, BOLD, DIM, paint, printable, status, thousands, time},
+    output::{BOLD, DIM, paint, printable, status, thousands, time},
 };
 
 pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
     let client = options.client()?;
     let found = client.pipeline(&options.name).await?;
-    if options.format.json {
-        output::json(&found);
-        return Ok(());
-    }
     let runs: List<Run> = serde_json::from_value(client.runs(&options.name, 1).await?)?;
-    let pipeline: Pipeline = serde_json::from_value(found)?;
-    output::line(describe(&pipeline, runs.items.first()));
-    Ok(())
+    options.format.show(found, |pipeline: Pipeline| describe(&pipeline, runs.items.first()))
 }
 
 fn describe(pipeline: &Pipeline, last: Option<&Run>) -> String {

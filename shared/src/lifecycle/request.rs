@@ -170,7 +170,7 @@ fn refuse_another_run(seen: &Seen, wanted: WantedRun<'_>) -> Result<(), Lifecycl
     let Some(run) = seen.run else { return Ok(()) };
     let lacks = match (wanted.full && run.mode != Mode::Full, wanted.allow_removal) {
         (true, _) => "is not a full run",
-        (false, true) => "was requested without `allow_removal`",
+        (false, true) => "cannot be given `allow_removal` now",
         (false, false) => return Ok(()),
     };
     Err(LifecycleError::AnotherRun { run: run.id, pipeline: seen.pipeline.draft.name.clone(), lacks })

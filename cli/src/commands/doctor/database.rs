@@ -73,8 +73,7 @@ async fn check_server(
     }
     owners(connection, findings).await?;
     if migrations(connection, findings).await? {
-        let excess = account(connection, findings).await?;
-        rights(connection, &found, excess, findings).await?;
+        rights(connection, findings).await?;
         functions(connection, findings).await?;
         queue(connection, findings).await?;
         sources(connection, source, findings).await?;
@@ -109,14 +108,13 @@ async fn migrations(connection: &mut PgConnection, findings: &mut Findings) -> s
     Ok(is_current)
 }
 
-/// Whether the account may do what services need. The owner's account need not: services have another one.
-async fn rights(
-    connection: &mut PgConnection,
-    found: &server::Server,
-    excess: Option<server::Excess>,
-    findings: &mut Findings,
-) -> sqlx::Result<()> {
-    let account = &found.account;
+/// Whether the account may do what services need, and no more. The owner's account need not: services have another one.
+async fn rights(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
+    let (account, excess) = server::account(connection).await?;
+    findings.add(match excess {
+        Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
+        None => Check::good("account", format!("{account} owns nothing of ours")),
+    });
     let lacks = |name, detail, fix| match excess {
         Some(_) => Check::note(name, detail, rights::USE_THE_APP_ACCOUNT),
         None => Check::wrong(name, detail, fix),
@@ -136,16 +134,6 @@ async fn rights(
         lacks("horizon", detail, format!("grant pg_read_all_stats to {account}"))
     });
     Ok(())
-}
-
-/// Whether the account may do more than it needs.
-async fn account(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<Option<server::Excess>> {
-    let (account, excess) = server::account(connection).await?;
-    findings.add(match excess {
-        Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
-        None => Check::good("account", format!("{account} owns nothing of ours")),
-    });
-    Ok(excess)
 }
 
 /// Whether Vitrina's schemas, and what is in them, belong to those that may do anything in this database anyway.
