@@ -121,6 +121,9 @@ async fn a_wrong_file_is_told_with_its_place() {
 async fn without_the_right_token_nothing_is_done_and_the_way_to_one_is_told() {
     let (list, _) = tokens();
     let here = Deployment::api(&[("VITRINA_TOKENS", &list)]).await;
+    let url = format!("http://{}/docs", here.addr);
+    let astray = here.vitrina(&["ls", "--url", &url]).output().unwrap();
+    assert!(text(&astray).contains("check the path in --url or VITRINA_URL"), "{}", text(&astray));
     let none = mistake(&["ls"], 1, &["the API asks for a token: set VITRINA_TOKEN"]);
     check(&mut here.vitrina(none.typed), &none);
     let wrong =
@@ -158,6 +161,7 @@ fn an_address_that_is_no_api_is_told_from_one_that_does_not_answer() {
         (stranger(lost), "answers, but not as a Vitrina API does (status 404)"),
         (stranger(moved), "sends elsewhere (301): give the address that it names, https://new.example.org/"),
         (stranger(cut), "was lost"),
+        (stranger("EFATAL"), "see whether this is the API's address"),
         (stranger(busy), "the API has too much to do: try again in a moment"),
     ] {
         let output = program().args(["ls", "--url", &url]).output().unwrap();
