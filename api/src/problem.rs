@@ -263,6 +263,7 @@ impl From<LifecycleError> for ApiError {
             | LifecycleError::TargetBusy { .. }
             | LifecycleError::SharedTarget { .. }
             | LifecycleError::AnotherRun { .. }
+            | LifecycleError::ChangedUnderLock
             | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
             LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
             LifecycleError::Enqueue(error) => Self::internal(error),

@@ -72,7 +72,8 @@ async fn end_transaction(connection: &mut PgConnection) -> sqlx::Result<bool> {
 }
 
 /// Renews a session. One whose prepared statements are not those that the driver made is closed instead: executing them would
-/// execute what a user's query has put in their place.
+/// execute what a user's query has put in their place. That holds however the query failed: the handlers of `etl_page.read` and
+/// the other functions do not see a cancelled statement or a failed assertion.
 async fn renew(connection: &mut PgConnection) -> sqlx::Result<bool> {
     let results = sqlx::raw_sql(RENEW).fetch_all(&mut *connection).await?;
     let Some(statements) = results.last() else { return Ok(false) };

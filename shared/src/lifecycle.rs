@@ -158,7 +158,7 @@ async fn change(
     cause: Cause<'_>,
 ) -> Result<Status, LifecycleError> {
     let applied = apply(tx, seen, command, Some(reason), cause, Ending::default()).await?;
-    applied.ok_or(LifecycleError::CHANGED_UNDER_LOCK)
+    applied.ok_or(LifecycleError::ChangedUnderLock)
 }
 
 /// What a run leaves when it ends or rests.

@@ -1,7 +1,7 @@
 //! Pools of connections: sessions are new, whole and not lost.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 use vitrina_shared::{
     config::DatabaseConfig,
     database::{self, LastingPool},
@@ -32,6 +32,37 @@ async fn a_session_that_executed_a_query_is_new_when_it_is_used_again() {
     }
     let after: String = sqlx::query_scalar(state).fetch_one(&pool).await.unwrap();
     assert_eq!(before, after);
+}
+
+/// `when others` sees neither a cancelled statement nor a failed assertion. What such a query set is rolled back with its
+/// transaction, and a statement that it prepared in the place of ours is never executed: the pool closes the session.
+#[tokio::test]
+async fn a_session_in_which_a_query_prepared_a_statement_is_closed_however_the_query_failed() {
+    let db = TestDatabase::create().await;
+    let config = DatabaseConfig { url: db.url().parse().unwrap(), max_connections: 1 };
+    let pool = database::pool_for_queries(&config, "vitrina-test", &[]);
+    for (fails, code) in [
+        ("raise exception 'as any query does'", "VT006"),
+        ("assert false, 'on purpose'", "P0004"),
+        ("raise exception using errcode = 'query_canceled', message = 'on purpose'", "57014"),
+    ] {
+        let function = format!(
+            "create or replace function public.meddle() returns int language plpgsql as $$ begin
+                 execute 'prepare mine as select 1';
+                 perform set_config('transform_null_equals', 'on', false);
+                 {fails};
+             end $$"
+        );
+        sqlx::raw_sql(AssertSqlSafe(function)).execute(db.admin()).await.unwrap();
+        let before = backend(&pool).await;
+        let read = "select * from etl_page.read('select public.meddle()', null, null, 1, false) as page (n int)";
+        let error = sqlx::query(read).execute(&pool).await.unwrap_err();
+        assert_eq!(error.as_database_error().and_then(|error| error.code()).as_deref(), Some(code), "{error}");
+        let state = "select (select count(*) from pg_prepared_statements where from_sql)
+                            || ' ' || current_setting('transform_null_equals')";
+        assert_eq!(sqlx::query_scalar::<_, String>(state).fetch_one(&pool).await.unwrap(), "0 off", "{code}");
+        assert_ne!(backend(&pool).await, before, "{code}");
+    }
 }
 
 /// Stops or continues the process of a session.

@@ -264,6 +264,9 @@ impl From<LifecycleError> for BatchError {
         match error {
             LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
+            LifecycleError::ChangedUnderLock => {
+                Self::Failed { class: ErrorClass::Transient, message: error.to_string() }
+            }
             LifecycleError::Disabled(_)
             | LifecycleError::WalksOtherwise { .. }
             | LifecycleError::ChangedSince { .. }

@@ -106,12 +106,18 @@ impl InHand {
         silent
     }
 
-    /// Gives work up whose connection fell silent.
-    pub fn give_up_silent(&self, id: Uuid) {
-        if let Some(work) = unpoisoned(&self.0).get_mut(&id).filter(|work| !work.given_up.is_cancelled()) {
-            work.silent = true;
-            work.given_up.cancel();
-        }
+    /// Gives work up whose connection fell silent, if it is still the work that was noted and has heard nothing since. Whether it
+    /// did.
+    pub fn give_up_silent(&self, id: Uuid) -> bool {
+        let mut works = unpoisoned(&self.0);
+        let is_same =
+            |work: &&mut Work| work.suspected_at.is_some_and(|at| work.waits.since(Duration::ZERO) == Some(at));
+        let Some(work) = works.get_mut(&id).filter(is_same).filter(|work| !work.given_up.is_cancelled()) else {
+            return false;
+        };
+        work.silent = true;
+        work.given_up.cancel();
+        true
     }
 
     pub fn give_all_up(&self) {
@@ -261,7 +267,14 @@ mod tests {
         assert!(in_hand.note_silent(&[], Duration::ZERO).is_empty(), "the server is at work on it");
         assert!(in_hand.note_silent(&[id], Duration::ZERO).is_empty());
         assert_eq!(in_hand.note_silent(&[id], Duration::ZERO), [id]);
-        in_hand.give_up_silent(id);
+        waiting.heard();
+        assert!(!in_hand.give_up_silent(id), "it heard something in the last moment");
+        in_hand.note_silent(&[id], Duration::ZERO);
+        assert_eq!(in_hand.note_silent(&[id], Duration::ZERO), [id]);
+        assert!(in_hand.give_up_silent(id));
         assert!(held.given_up().await, "because of the silence");
+        drop((waiting, held));
+        let _successor = in_hand.take_up(id);
+        assert!(!in_hand.give_up_silent(id), "it was about work that has ended");
     }
 }

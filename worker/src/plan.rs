@@ -78,14 +78,16 @@ impl Reviewed {
         (transforms, sinks): (&Registry, &Sinks),
     ) -> Result<Self, BatchError> {
         let described = source.describe(inputs).await?;
+        let mart = inputs.final_target().0.parse().ok().and_then(|target| sinks.relation(&target));
+        let read = described.iter().flatten().flat_map(|reader| reader.relations.iter().cloned());
+        // Before the target is looked at: a change after that must not be taken for reviewed. The columns of the source are named
+        // with their types in every page.
+        let catalog = Arc::new(catalog::read(connection, read.chain(mart.clone()).collect()).await?);
         let (reader, target) = check(connection, inputs, described, transforms).await?;
-        let relation = sinks.relation(&target)?;
-        let installation = match relation {
+        let installation = match mart {
             Some(_) => Uuid::nil(),
             None => installation::id(connection).await?,
         };
-        let relations = reader.relations.iter().cloned().chain(relation).collect();
-        let catalog = Arc::new(catalog::read(connection, relations).await?);
         Ok(Self { catalog, source: source.clone(), reader, target, installation })
     }
 }

@@ -22,7 +22,9 @@ use futures_util::stream::BoxStream;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, removal, report::ReplayOutcome},
+    domain::{
+        FullStrategy, MaxRemoved, Mode, PipelineDraft, RunId, SourceColumn, TargetName, removal, report::ReplayOutcome,
+    },
     store::runs::OpenRun,
     validation::{FoundTarget, Reader},
 };
@@ -52,7 +54,7 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
     fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError>;
 
     /// The table of the home database that a target is, as SQL writes it; none where it is outside of that.
-    fn relation(&self, _target: &FoundTarget) -> Option<String> {
+    fn relation(&self, _target: &TargetName) -> Option<String> {
         None
     }
 

@@ -101,8 +101,18 @@ impl StepError {
         Self { retry_after: Some(retry_after), ..Self::new(ErrorClass::RateLimited, message) }
     }
 
-    /// The same, naming the step.
+    /// The same, as the step's own words.
+    fn said_by(self, name: &str) -> Self {
+        Self { message: said_by(name, &self.message), ..self }
+    }
+
+    /// The same, naming the step of which we say it.
     fn of_step(self, name: &str) -> Self {
         Self { message: format!("step `{name}`: {}", self.message), ..self }
     }
+}
+
+/// Words of a step, marked as such: they may quote a row, and are not shown to viewers (`without_values`).
+fn said_by(name: &str, words: &str) -> String {
+    format!("step `{name}` says: {words}")
 }

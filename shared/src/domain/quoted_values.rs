@@ -80,15 +80,20 @@ const TAILS: &[&str] = &[
 ];
 /// How messages of ours begin that name a row by its key.
 const KEYED: &[(&str, &str)] = &[("refuses document `", "`: "), ("the last one, `", "`: "), ("the last one, ", ": ")];
-/// What users' functions and triggers say: any words, with any values among them.
-const RAISED: &str = " (SQLSTATE P0001)";
+/// What functions and triggers of others say, by `raise` and `assert`: any words, with any values among them.
+const RAISED: &[&str] = &[" (SQLSTATE P0001)", " (SQLSTATE P0004)"];
 const STATE: &str = " (SQLSTATE ";
+/// Around the name of a step, before its own words: any words again.
+const STEP: (&str, &str) = ("step `", "` says: ");
 const INSTEAD: char = '…';
 
 pub fn without_values(message: &str) -> Cow<'_, str> {
     let (words, state) = message.rfind(STATE).map_or((message, ""), |place| message.split_at(place));
-    if state == RAISED {
-        return Cow::Owned(format!("{INSTEAD}{RAISED}"));
+    if RAISED.contains(&state) {
+        return Cow::Owned(format!("{INSTEAD}{state}"));
+    }
+    if let Some(shown) = said_by_a_step(words) {
+        return Cow::Owned(shown);
     }
     let (mut shown, mut at) = (String::new(), 0);
     while let Some((begins, ends)) = next_value(words, at) {
@@ -103,6 +108,16 @@ pub fn without_values(message: &str) -> Cow<'_, str> {
         return Cow::Borrowed(message);
     }
     Cow::Owned(shown + &words[at..] + state)
+}
+
+/// What stays of a message with a step's own words: its name, unless a row's key comes before it, which may contain anything.
+fn said_by_a_step(words: &str) -> Option<String> {
+    let says = words.find(STEP.1).filter(|_| words.contains(STEP.0))?;
+    if words.starts_with(STEP.0) {
+        return Some(format!("{}{INSTEAD}", &words[..says + STEP.1.len()]));
+    }
+    let begins = key(words).map_or(0, |(begins, _)| begins);
+    Some(format!("{}{INSTEAD}: a step refused it", &words[..begins]))
 }
 
 /// Where the first value after `from` begins and ends.
@@ -241,6 +256,7 @@ mod tests {
             ),
             ("invalid type: string \"anna\", expected a map", "invalid type: string \"…"),
             ("film anna costs too much (SQLSTATE P0001)", "… (SQLSTATE P0001)"),
+            ("film anna is no film (SQLSTATE P0004)", "… (SQLSTATE P0004)"),
         ]);
     }
 
@@ -308,6 +324,24 @@ mod tests {
                 "the query returned a row that is not after :after_key, :after_id = {…}: it would never come to an end",
             ),
         ]);
+    }
+
+    #[test]
+    fn words_of_steps_are_taken_out_whatever_they_are() {
+        expect(&[
+            ("step `shout` says: anna is too loud", "step `shout` says: …"),
+            ("row 5: step `shout` says: anna: too loud", "row …: a step refused it"),
+            ("row step `anna` says: x: step `shout` says: y", "row …: a step refused it"),
+            (
+                "more rows were refused than max_rejects allows; the last one, 5: step `shout` says: anna",
+                "more rows were refused than max_rejects allows; the last one, …: a step refused it",
+            ),
+            ("more rows were refused; the last one: step `shout` says: anna", "…: a step refused it"),
+        ]);
+        assert_eq!(
+            without_values("step `shout`: took longer than a page may"),
+            "step `shout`: took longer than a page may"
+        );
     }
 
     #[test]

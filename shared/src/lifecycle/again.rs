@@ -65,7 +65,7 @@ async fn repeat_run(
     };
     let reason = format!("run {earlier} again");
     let run = insert_run(&mut tx, &seen, new, Some(&reason), cause).await?;
-    let run = run.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
+    let run = run.ok_or(LifecycleError::ChangedUnderLock)?;
     tx.commit().await?;
     Ok(RequestedRun { run, status: Status::RunRequested, already_active: false })
 }

@@ -264,7 +264,7 @@ async fn fail_run(
     let Some(seen) = current(tx, job).await? else { return Ok(Conclusion::Dropped) };
     match seen.pipeline.status.decide(Command::Fail) {
         Decision::Change(commands) => {
-            let conclusion = end(tx, job, seen, commands, error_summary(error), ending).await?;
+            let conclusion = end(tx, job, seen, commands, &error_summary(error), ending).await?;
             // Those of other ranges: batches that are under way find that the run has ended.
             runs::withdraw_jobs(tx, job.run_id, "the run failed").await?;
             Ok(conclusion)
@@ -273,13 +273,18 @@ async fn fail_run(
     }
 }
 
-/// The first line, cut to a length that fits a log of transitions.
-fn error_summary(error: &str) -> &str {
+/// The first line, cut to a length that fits a log of transitions, with the code by which viewers are not shown a server's words.
+fn error_summary(error: &str) -> String {
     let line = error.lines().next().unwrap_or_default();
-    line.char_indices().nth(200).map_or(line, |(end, _)| &line[..end])
+    let line = line.char_indices().nth(200).map_or(line, |(end, _)| &line[..end]);
+    let code = error.rfind(" (SQLSTATE ").and_then(|place| Some((place, error[place..].split_inclusive(')').next()?)));
+    match code.filter(|(place, code)| place + code.len() > line.len()) {
+        Some((place, code)) => format!("{}{code}", &line[..place.min(line.len())]),
+        None => line.to_owned(),
+    }
 }
 
-/// Returns the job to the queue to be tried again after `delay`.
+/// Returns the job to the queue to be tried again after `delay`. A run that is to rest does not wait for that.
 pub async fn retry(
     tx: &mut PgConnection,
     job: &HeldBatch,
@@ -287,34 +292,38 @@ pub async fn retry(
     class: ErrorClass,
     error: &str,
 ) -> Result<Conclusion, LifecycleError> {
-    if !job.put_back(tx, job.attempt + 1, delay).await? {
-        return Ok(Conclusion::Dropped);
+    let mut conclusion = rest_or_drop(tx, job, "paused after a batch that failed").await?;
+    if conclusion == Conclusion::GoesOn && !job.put_back(tx, job.attempt + 1, delay).await? {
+        conclusion = Conclusion::Dropped;
     }
-    runs::note_failure(tx, job.run_id, class, error).await?;
-    Ok(Conclusion::GoesOn)
+    if conclusion != Conclusion::Dropped {
+        runs::note_failure(tx, job.run_id, class, error).await?;
+    }
+    Ok(conclusion)
 }
 
 /// Returns the job to the queue as it is, because this worker cannot go on with it now. A run that is to rest does not wait
 /// for a worker that can.
 pub async fn give_back(tx: &mut PgConnection, job: &HeldBatch, delay: Duration) -> Result<Conclusion, LifecycleError> {
-    if let Some(seen) = current(tx, job).await?
-        && let Decision::Change(commands) = seen.pipeline.status.decide(Command::ConfirmPause)
-    {
-        return end(tx, job, seen, commands, BETWEEN_BATCHES, job.ending()).await;
+    let conclusion = rest_or_drop(tx, job, BETWEEN_BATCHES).await?;
+    if conclusion == Conclusion::GoesOn && !job.put_back(tx, job.attempt, delay).await? {
+        return Ok(Conclusion::Dropped);
     }
-    let returned = job.put_back(tx, job.attempt, delay).await?;
-    Ok(if returned { Conclusion::GoesOn } else { Conclusion::Dropped })
+    Ok(conclusion)
 }
 
-/// Decides whether a batch whose statement was cancelled is wanted any more: the run rests where that was asked for, and
-/// the job is finished where the run has ended. [`Conclusion::GoesOn`] changes nothing: the statement was cancelled for another
-/// reason.
+/// Decides whether a batch whose statement was cancelled is wanted any more: [`Conclusion::GoesOn`] changes nothing, the statement
+/// was cancelled for another reason.
 pub async fn interrupted(tx: &mut PgConnection, job: &HeldBatch) -> Result<Conclusion, LifecycleError> {
+    rest_or_drop(tx, job, "paused, and the batch in hand rolled back").await
+}
+
+/// Lets the run of a batch that was not committed rest where that was asked for, and finishes the job where the run has ended: no
+/// job of an ended run goes back to the queue. [`Conclusion::GoesOn`] changes nothing, and the pipeline's row is locked.
+async fn rest_or_drop(tx: &mut PgConnection, job: &HeldBatch, reason: &str) -> Result<Conclusion, LifecycleError> {
     if let Some(seen) = current(tx, job).await? {
         match seen.pipeline.status.decide(Command::ConfirmPause) {
-            Decision::Change(commands) => {
-                return end(tx, job, seen, commands, "paused, and the batch in hand rolled back", job.ending()).await;
-            }
+            Decision::Change(commands) => return end(tx, job, seen, commands, reason, job.ending()).await,
             Decision::Stay => return Ok(Conclusion::GoesOn),
             Decision::Drop => {}
         }

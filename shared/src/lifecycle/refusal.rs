@@ -38,6 +38,9 @@ pub enum LifecycleError {
         #[from]
         transition: IllegalTransition,
     },
+    /// A statement did not apply to a pipeline whose row the transaction has locked: its runs are written around the lifecycle.
+    #[error("the pipeline's run was changed by another session while its row was locked: try again")]
+    ChangedUnderLock,
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
     #[error(transparent)]
@@ -66,9 +69,6 @@ fn go_on(status: RunStatus, writer: &str) -> String {
 }
 
 impl LifecycleError {
-    /// A statement did not apply to a row that this transaction has locked: runs were changed by hand.
-    pub(super) const CHANGED_UNDER_LOCK: Self = Self::Database(sqlx::Error::RowNotFound);
-
     /// Whether the database refused a second unfinished run on one target.
     pub(super) fn is_target_busy(&self) -> bool {
         matches!(self, Self::Database(error) if store::violates(error, ONE_PER_TARGET))

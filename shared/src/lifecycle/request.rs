@@ -124,7 +124,7 @@ async fn request_once(
     }
     let mut tx = connection.begin().await?;
     let seen = lock(&mut tx, pipeline).await?;
-    let requested = request(&mut tx, &seen, wanted, cause).await?.ok_or(LifecycleError::CHANGED_UNDER_LOCK)?;
+    let requested = request(&mut tx, &seen, wanted, cause).await?.ok_or(LifecycleError::ChangedUnderLock)?;
     tx.commit().await?;
     Ok(requested)
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
@@ -102,26 +103,54 @@ pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -
     .await
 }
 
-/// Those of the given runs and reports that the server is at work on, or was within the time that is `recent`. A session that
-/// waits for its client is not at work.
-pub async fn working(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Uuid>> {
-    sqlx::query_scalar!(
+/// A session of a run or report, as it was when it was looked at.
+#[derive(Debug)]
+pub struct Session {
+    /// The run or report.
+    pub id: Uuid,
+    pid: i32,
+    state_since: DateTime<Utc>,
+    /// Whether the server is at work on it, or was just now. A session that waits for its client is not at work.
+    pub works: bool,
+}
+
+/// The sessions of the given runs and reports. What the server did within the time that is `recent` is work.
+pub async fn sessions(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Session>> {
+    sqlx::query_as!(
+        Session,
         r#"
-        select held.id as "id!"
-        from unnest($1::uuid[]) as held (id)
-        where exists (
-            select
-            from etl.sessions_of(held.id) as own (pid)
-            join pg_stat_activity a on a.pid = own.pid
-            where a.state = 'active' and a.wait_event_type is distinct from 'Client'
-               or a.state_change between clock_timestamp() - $2::interval and clock_timestamp()
-        )
+        select held.id as "id!", a.pid as "pid!", a.state_change as "state_since!",
+               (a.state = 'active' and a.wait_event_type is distinct from 'Client'
+                or a.state_change between clock_timestamp() - $2::interval and clock_timestamp()) as "works!"
+        from unnest($1::uuid[]) as held (id), etl.sessions_of(held.id) as own (pid)
+        join pg_stat_activity a on a.pid = own.pid
+        where a.state_change is not null
         "#,
         ids,
         interval(recent),
     )
     .fetch_all(connection)
     .await
+}
+
+/// Ends those of the sessions that have done nothing since they were looked at: another one may be a successor's. Returns how many.
+pub async fn terminate_unchanged(
+    connection: &mut PgConnection,
+    sessions: impl Iterator<Item = &Session>,
+) -> sqlx::Result<u64> {
+    let (pids, since): (Vec<_>, Vec<_>) = sessions.map(|session| (session.pid, session.state_since)).unzip();
+    let terminated = sqlx::query_scalar!(
+        r#"
+        select count(*) filter (where pg_terminate_backend(a.pid)) as "terminated!"
+        from unnest($1::integer[], $2::timestamptz[]) as seen (pid, since)
+        join pg_stat_activity a on a.pid = seen.pid and a.state_change = seen.since
+        "#,
+        &pids,
+        &since,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(terminated.unsigned_abs())
 }
 
 /// Those of the given runs and reports that need no statement any more, and why: they have ended or are gone, or their

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 
 pub use self::{
     holding::{Beat, HeldJob, Holder, Report, ReturnedJob, beat, holders, lock_held, return_held, sign_off},
-    tidy::{advance, kill_exhausted, kill_foreign, kill_unwanted},
+    tidy::{advance, exhausted, kill_exhausted, kill_foreign, kill_unwanted},
 };
 use super::interval;
 

@@ -94,3 +94,23 @@ async fn a_statement_whose_time_is_up_is_ended_from_outside() {
     assert!(!waits.is_finished());
     waits.abort();
 }
+
+/// Between the look at a silent session and its end, the job may come back to the queue and be taken by another worker, whose
+/// session has the same name.
+#[tokio::test]
+async fn a_session_that_has_done_something_since_the_look_is_left_alone() {
+    let db = scene().await;
+    let work = Uuid::now_v7();
+    let (mut silent, mut successor) = (db.pool().acquire().await.unwrap(), db.pool().acquire().await.unwrap());
+    let mut silent = backends::begin(&mut silent, work, "begin").await.unwrap();
+    let mut successor = backends::begin(&mut successor, work, "begin").await.unwrap();
+    let mut control = db.pool().acquire().await.unwrap();
+    let sessions = backends::sessions(&mut control, &[work], Duration::ZERO).await.unwrap();
+    assert_eq!(sessions.iter().filter(|session| session.id == work && !session.works).count(), 2);
+    let recent = backends::sessions(&mut control, &[work], Duration::from_secs(3600)).await.unwrap();
+    assert!(recent.iter().all(|session| session.works), "what was done just now is work");
+    sqlx::query("select 1").execute(&mut *successor).await.unwrap();
+    assert_eq!(backends::terminate_unchanged(&mut control, sessions.iter()).await.unwrap(), 1);
+    sqlx::query("select 1").execute(&mut *silent).await.unwrap_err();
+    successor.commit().await.unwrap();
+}

@@ -1,9 +1,14 @@
 //! What workers do to a status: a run begins, rests, ends and fails.
 
+use std::time::Duration;
+
 use vitrina_shared::{
     domain::{ErrorClass, RunStatus, Status},
     jobs::Held,
-    lifecycle::execution::{self, Conclusion, HeldBatch},
+    lifecycle::{
+        LifecycleError,
+        execution::{self, Conclusion, HeldBatch},
+    },
     store::{queue, runs, transitions},
 };
 
@@ -57,11 +62,36 @@ impl World {
     }
 
     pub async fn fail(&self, job: &HeldBatch) -> Conclusion {
+        self.fail_with(job, "it broke\nhere").await
+    }
+
+    async fn fail_with(&self, job: &HeldBatch, error: &str) -> Conclusion {
         let mut tx = self.db.pool().begin().await.unwrap();
-        let step = execution::fail(&mut tx, job, ErrorClass::Fatal, "it broke\nhere").await.unwrap();
+        let step = execution::fail(&mut tx, job, ErrorClass::Fatal, error).await.unwrap();
         if step != Conclusion::Dropped {
             tx.commit().await.unwrap();
         }
+        step
+    }
+
+    pub async fn retry(&self, job: &HeldBatch) -> Conclusion {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let step = execution::retry(&mut tx, job, Duration::ZERO, ErrorClass::Transient, "again").await.unwrap();
+        tx.commit().await.unwrap();
+        step
+    }
+
+    pub async fn give_back(&self, job: &HeldBatch) -> Conclusion {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let step = execution::give_back(&mut tx, job, Duration::ZERO).await.unwrap();
+        tx.commit().await.unwrap();
+        step
+    }
+
+    pub async fn interrupted(&self, job: &HeldBatch) -> Conclusion {
+        let mut tx = self.db.pool().begin().await.unwrap();
+        let step = execution::interrupted(&mut tx, job).await.unwrap();
+        tx.commit().await.unwrap();
         step
     }
 
@@ -224,18 +254,78 @@ async fn a_batch_that_was_interrupted_rests_or_is_dropped_or_is_tried_again() {
     let world = World::at(Status::RunRequested).await;
     let job = world.hold_job().await.unwrap();
     world.begin(&job).await;
-    let interrupted = async || {
-        let mut tx = world.db.pool().begin().await.unwrap();
-        let step = execution::interrupted(&mut tx, &job).await.unwrap();
-        tx.commit().await.unwrap();
-        step
-    };
-    assert_eq!(interrupted().await, Conclusion::GoesOn);
+    assert_eq!(world.interrupted(&job).await, Conclusion::GoesOn);
     assert_eq!(world.live_jobs().await.len(), 1);
     world.pause().await.unwrap();
-    assert_eq!(interrupted().await, Conclusion::Paused);
-    assert_eq!(interrupted().await, Conclusion::Dropped);
+    assert_eq!(world.interrupted(&job).await, Conclusion::Paused);
+    assert_eq!(world.interrupted(&job).await, Conclusion::Dropped);
     assert_eq!(world.status().await, Status::Paused);
     let mut connection = world.db.pool().acquire().await.unwrap();
     assert!(!queue::finish(&mut connection, &job.id, &job.worker).await.unwrap(), "it is finished");
+}
+
+#[tokio::test]
+async fn a_batch_that_failed_while_a_pause_is_requested_rests_instead_of_being_tried_again() {
+    let world = World::at(Status::RunRequested).await;
+    let job = world.hold_job().await.unwrap();
+    world.begin(&job).await;
+    assert_eq!(world.retry(&job).await, Conclusion::GoesOn);
+    let job = world.hold_job().await.unwrap();
+    assert_eq!(job.attempt, 1);
+    world.pause().await.unwrap();
+    assert_eq!(world.retry(&job).await, Conclusion::Paused);
+    assert_eq!(world.status().await, Status::Paused);
+    assert!(world.live_jobs().await.is_empty());
+    let run = world.find_run(job.run_id).await;
+    assert_eq!((run.status, run.attempts, run.error.as_deref()), (RunStatus::Paused, 2, Some("again")));
+    let late = Held { worker: "frozen".to_owned(), ..job };
+    assert_eq!(world.retry(&late).await, Conclusion::Dropped);
+    assert_eq!(world.find_run(late.run_id).await.attempts, 2, "it was not this worker's attempt");
+}
+
+#[tokio::test]
+async fn a_job_whose_run_has_ended_does_not_go_back_to_the_queue() {
+    for retries in [false, true] {
+        let world = World::at(Status::RunRequested).await;
+        let job = world.hold_job().await.unwrap();
+        world.begin(&job).await;
+        world.cancel().await.unwrap();
+        let step = if retries { world.retry(&job).await } else { world.give_back(&job).await };
+        assert_eq!(step, Conclusion::Dropped);
+        assert!(world.live_jobs().await.is_empty());
+        assert_eq!(world.find_run(job.run_id).await.attempts, 0);
+    }
+}
+
+/// By its code viewers are not shown a message of the server, which may quote a row.
+#[tokio::test]
+async fn the_log_of_transitions_keeps_the_code_of_a_long_message() {
+    let long = "anna ".repeat(100);
+    for (error, reason) in [
+        (format!("{long}(SQLSTATE P0001)"), format!("{} (SQLSTATE P0001)", &long[..200])),
+        ("one\ntwo (SQLSTATE P0001)".to_owned(), "one (SQLSTATE P0001)".to_owned()),
+        ("short (SQLSTATE P0001)".to_owned(), "short (SQLSTATE P0001)".to_owned()),
+        (format!("{} (SQLSTATE 23505). Rows {long}", &long[..190]), format!("{} (SQLSTATE 23505)", &long[..190])),
+        (long.clone(), long[..200].to_owned()),
+    ] {
+        let world = World::at(Status::RunRequested).await;
+        let job = world.hold_job().await.unwrap();
+        world.fail_with(&job, &error).await;
+        assert_eq!(world.log().await.pop().unwrap().2, reason);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_written_around_the_lifecycle_is_an_error_of_its_own() {
+    let world = World::at(Status::Running).await;
+    sqlx::raw_sql(
+        "create function public.keep() returns trigger language plpgsql as 'begin return null; end';
+         create trigger keep before update on etl.etl_runs for each row execute function public.keep()",
+    )
+    .execute(world.db.admin())
+    .await
+    .unwrap();
+    let refused = world.cancel().await.unwrap_err();
+    assert!(matches!(refused, LifecycleError::ChangedUnderLock), "{refused:?}");
+    assert_eq!(world.status().await, Status::Running);
 }

@@ -4,12 +4,12 @@ use std::{pin::Pin, time::Duration};
 
 use vitrina_shared::{
     definitions::{self, DefinitionError},
-    domain::{RunStatus, Status},
-    lifecycle::{LifecycleError, execution::Conclusion},
+    domain::{PipelineRef, RunStatus, Status},
+    lifecycle::{self, LifecycleError, execution::Conclusion},
     store::runs,
 };
 
-use crate::{World, assert_illegal, within};
+use crate::{ANNA, World, assert_illegal, draft, within};
 
 impl World {
     /// Lets `second` come while `first` has locked the pipeline's row and written everything but the log.
@@ -181,4 +181,26 @@ async fn a_run_that_was_cancelled_first_does_not_begin() {
     let (cancelled, begun) = world.in_turn(world.cancel(), world.begin(&job)).await;
     assert_eq!((cancelled.unwrap(), begun), (Status::Idle, Conclusion::Dropped));
     assert_eq!(world.find_run(job.run_id).await.started_at, None);
+}
+
+/// The name is looked up before the row is locked, and may be another pipeline's by then.
+#[tokio::test]
+async fn a_pipeline_whose_name_is_given_away_while_its_row_is_waited_for_is_still_the_one_that_is_changed() {
+    let world = World::at(Status::RunRequested).await;
+    let other = definitions::create(world.db.pool(), &draft("other")).await.unwrap();
+    let mut renaming = world.db.pool().begin().await.unwrap();
+    for (id, name) in [(world.id, "old"), (other.id, "genres")] {
+        let rename = sqlx::query("update etl.etl_pipelines set name = $2 where id = $1").bind(id).bind(name);
+        rename.execute(&mut *renaming).await.unwrap();
+    }
+    let genres = PipelineRef::Name("genres".to_owned());
+    let (cancelled, ()) = within(async {
+        tokio::join!(lifecycle::cancel(world.db.pool(), &genres, ANNA), async {
+            world.waits(1).await;
+            renaming.commit().await.unwrap();
+        })
+    })
+    .await;
+    assert_eq!(cancelled.unwrap().status, Status::Idle);
+    assert_eq!(world.status().await, Status::Idle, "the pipeline that had the name when it was asked for");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sqlx::{Connection, PgPool};
+use sqlx::PgPool;
 use vitrina_shared::{jobs::BATCH_QUEUE, lifecycle, metrics::RECOVERED, reports, store::queue};
 
 use super::rescue::{self, RecoveryError, Silent};
@@ -51,8 +51,10 @@ async fn tidy(db: &PgPool) -> Result<u64, RecoveryError> {
             tracing::info!(jobs = unwanted, "discarded jobs whose run or report has ended");
         }
     }
-    let mut tx = connection.begin().await?;
-    rescue::give_up_exhausted(&mut tx).await?;
-    tx.commit().await?;
+    let exhausted = queue::exhausted(&mut connection, BATCH_QUEUE).await?;
+    drop(connection);
+    for (id, payload) in exhausted {
+        rescue::give_up(db, &id, &payload, &[]).await;
+    }
     Ok(advanced)
 }

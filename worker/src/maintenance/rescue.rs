@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use sqlx::{Connection, PgConnection, PgPool};
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 use vitrina_shared::{
     jobs::{BATCH_QUEUE, BatchJob, Job, Queued},
@@ -93,19 +93,21 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> Result<u64, 
     // Looked at again: a batch may have been committed until its session ended. Jobs that came since have sessions that did not end.
     let again = queue::lock_held(&mut tx, BATCH_QUEUE, workers).await?;
     let again = again.into_iter().filter(|job| held.iter().any(|held| held.id == job.id));
-    let returned: Vec<_> = again.map(returned).collect();
-    let count = returned.len() as u64;
-    queue::return_held(&mut tx, returned, died).await?;
-    // Before another worker can take them.
-    give_up_exhausted(&mut tx).await?;
+    let (exhausted, back): (Vec<_>, Vec<_>) = again.map(returned).partition(|job| died && job.is_exhausted);
+    let count = (exhausted.len() + back.len()) as u64;
+    queue::return_held(&mut tx, back, died).await?;
     queue::announce(&mut tx).await?;
     tx.commit().await?;
+    // In transactions of their own: a pipeline is locked before its jobs. Until then nobody can take these.
+    for job in exhausted {
+        give_up(db, &job.id, &job.payload, workers).await;
+    }
     Ok(count)
 }
 
 /// A job as it goes back: of a batch that was not done yet nothing has failed.
 fn returned(held: HeldJob) -> ReturnedJob {
-    let HeldJob { id, payload, next_batch } = held;
+    let HeldJob { id, payload, next_batch, is_exhausted } = held;
     let gone_on = |batch: &Queued<BatchJob>| next_batch.filter(|next| *next != batch.batch);
     if let Some(Job::Batch(batch)) = read(&payload)
         && let Some(next) = gone_on(&batch)
@@ -117,40 +119,43 @@ fn returned(held: HeldJob) -> ReturnedJob {
             ..batch
         })
     {
-        return ReturnedJob { id, payload, went_on: true };
+        return ReturnedJob { id, payload, went_on: true, is_exhausted: false };
     }
-    ReturnedJob { id, payload, went_on: false }
+    ReturnedJob { id, payload, went_on: false, is_exhausted }
 }
 
-/// Takes jobs out of the queue that killed every worker that took them, and fails what they belong to: they would kill the next
-/// one too. Where that fails, the others go on; recovery finds what has no job.
-pub async fn give_up_exhausted(tx: &mut PgConnection) -> Result<(), RecoveryError> {
-    for payload in queue::kill_exhausted(tx, BATCH_QUEUE).await? {
-        let mut own = tx.begin().await?;
-        match give_up(&mut own, &payload).await {
-            Ok(()) => own.commit().await?,
-            Err(error) => {
-                tracing::error!(error = %error, "a job that was given up could not be failed");
-                own.rollback().await?;
-            }
+/// Takes a job out of the queue that killed every worker that took it, and fails what it belongs to: it would kill the next one
+/// too. Where that fails it stays as it is, and the next look tries again.
+pub async fn give_up(db: &PgPool, id: &str, payload: &[u8], gone: &[String]) {
+    match try_give_up(db, id, payload, gone).await {
+        Ok(true) => tracing::error!(job_id = id, work = ?work_of(payload), "every worker that took this job died"),
+        Ok(false) => {}
+        Err(error) => {
+            tracing::error!(job_id = id, error = %error, "a job that no worker survives could not be given up")
         }
     }
-    Ok(())
 }
 
-async fn give_up(tx: &mut PgConnection, payload: &[u8]) -> Result<(), RecoveryError> {
-    match read(payload) {
+/// Whether the job was still to be given up: if not, nothing was changed.
+async fn try_give_up(db: &PgPool, id: &str, payload: &[u8], gone: &[String]) -> Result<bool, RecoveryError> {
+    let mut tx = db.begin().await?;
+    let killed = match read(payload) {
         Some(Job::Batch(job)) => {
-            tracing::error!(run_id = %job.run_id, batch = job.batch, "every worker that took this batch died");
-            lifecycle::give_up(tx, job, "every worker that took this batch died").await?;
+            let batch = job.batch;
+            lifecycle::give_up(&mut tx, job, "every worker that took this batch died").await?;
+            queue::kill_exhausted(&mut tx, id, gone, Some(batch)).await?
         }
         Some(Job::Report(job)) => {
-            tracing::error!(report_id = %job.report_id, "every worker that took this report died");
-            reports::give_up(tx, &job, "every worker that took this report died").await?;
+            let killed = queue::kill_exhausted(&mut tx, id, gone, None).await?;
+            reports::give_up(&mut tx, &job, "every worker that took this report died").await?;
+            killed
         }
-        None => tracing::error!("a job that cannot be read was given up"),
+        None => queue::kill_exhausted(&mut tx, id, gone, None).await?,
+    };
+    if killed {
+        tx.commit().await?;
     }
-    Ok(())
+    Ok(killed)
 }
 
 async fn end_sessions(tx: &mut PgConnection, held: &[HeldJob]) -> sqlx::Result<()> {
@@ -215,17 +220,17 @@ mod tests {
         let id = Uuid::now_v7();
         let payload = json!({"pipeline_id": id, "run_id": id, "range": 0, "batch": 7, "after": null, "correlation_id": "c", "attempt": 2, "lost": 1, "queued_us": 5});
         let payload = serde_json::to_vec(&payload).expect("a payload");
-        let job = |next_batch| HeldJob { id: "a".to_owned(), payload: payload.clone(), next_batch };
+        let job = |next_batch| HeldJob { id: "a".to_owned(), payload: payload.clone(), next_batch, is_exhausted: true };
         let went_on = returned(job(Some(9)));
-        assert!(went_on.went_on);
+        assert!(went_on.went_on && !went_on.is_exhausted);
         let Some(Job::Batch(batch)) = read(&went_on.payload) else { panic!("no batch") };
         assert_eq!((batch.batch, batch.attempt, batch.lost, batch.queued_us), (9, 0, 0, None));
         for next_batch in [Some(7), None] {
             let same = returned(job(next_batch));
-            assert!(!same.went_on);
+            assert!(!same.went_on && same.is_exhausted);
             assert_eq!(same.payload, payload);
         }
-        let unreadable = HeldJob { id: "a".to_owned(), payload: b"{".to_vec(), next_batch: Some(1) };
+        let unreadable = HeldJob { payload: b"{".to_vec(), ..job(Some(1)) };
         assert_eq!(returned(unreadable).payload, b"{");
     }
 }

@@ -3,11 +3,13 @@
 //! Neither side of such a connection is told that it is cut off, so a statement on it would keep its slot for ever. Another
 //! connection asks the server. A session that executes a statement is left alone, however long it takes: `statement_timeout`
 //! ends it. One that waits for its client, or is not there at all, will not answer; if the work has heard nothing by the next
-//! look either, what is left of its sessions is ended, and the job goes back to the queue. That is nobody's failed attempt.
+//! look either, what is left of its sessions is ended, and the job goes back to the queue. That is nobody's failed attempt. Only
+//! what has not moved since the look is ended: a job may come back to the queue at any moment, and be a successor's.
 
 use std::time::Duration;
 
 use sqlx::PgPool;
+use uuid::Uuid;
 use vitrina_shared::store::backends::{self, Reason};
 
 use super::statements;
@@ -24,15 +26,19 @@ pub async fn run_once(db: &PgPool, in_hand: &InHand, heartbeat: Duration) -> sql
         return Ok(0);
     }
     let mut connection = db.acquire().await?;
-    let working = backends::working(&mut connection, &waiting, PATIENCE).await?;
-    let silent: Vec<_> = waiting.into_iter().filter(|id| !working.contains(id)).collect();
-    let silent = in_hand.note_silent(&silent, quiet);
-    for id in &silent {
-        // Before the job goes back: the sessions of whoever takes it next have the same name.
-        let sessions = backends::terminate(&mut connection, &[*id]).await?;
-        statements::note(*id, Reason::Orphaned, sessions);
-        tracing::warn!(id = %id, sessions, "a connection fell silent: its job goes back to the queue");
-        in_hand.give_up_silent(*id);
+    let sessions = backends::sessions(&mut connection, &waiting, PATIENCE).await?;
+    let works = |id: &Uuid| sessions.iter().any(|session| session.id == *id && session.works);
+    let silent: Vec<_> = waiting.into_iter().filter(|id| !works(id)).collect();
+    let mut given_up = 0;
+    for id in in_hand.note_silent(&silent, quiet) {
+        // Before the job goes back: the sessions of the worker that takes it next have the same name.
+        let own = sessions.iter().filter(|session| session.id == id);
+        let ended = backends::terminate_unchanged(&mut connection, own).await?;
+        statements::note(id, Reason::Orphaned, ended);
+        if in_hand.give_up_silent(id) {
+            tracing::warn!(id = %id, sessions = ended, "a connection fell silent: its job goes back to the queue");
+            given_up += 1;
+        }
     }
-    Ok(silent.len())
+    Ok(given_up)
 }

@@ -50,8 +50,7 @@ pub(super) async fn execute_batch(
 ) -> Result<ExecutedBatch, BatchError> {
     let writing = sink.writing();
     let numbered = matches!(writing, Writing::Before(_));
-    let page =
-        runs::next_page(connection, call.run, call.range, call.number, numbered).await?.ok_or_else(taken_over)?;
+    let page = runs::next_page(connection, call, numbered).await?.ok_or_else(taken_over)?;
     let origin = Origin { pipeline: job.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let rules = RowRules {
         steps: stream.steps.clone(),
@@ -73,7 +72,7 @@ pub(super) async fn execute_batch(
 }
 
 fn taken_over() -> BatchError {
-    BatchError::TakenOver("the batch was committed by another worker".to_owned())
+    BatchError::TakenOver("the batch was committed by another worker, or its job given to one".to_owned())
 }
 
 struct Batch<'a> {

@@ -62,10 +62,10 @@ impl SinkKind for Marts {
         Ok(Arc::new(PostgresSink::open(opening)?))
     }
 
-    fn relation(&self, target: &FoundTarget) -> Option<String> {
-        match &target.place {
-            TargetPlace::Mart(table, _) => Some(format!("analytics.{}", quote(table))),
-            TargetPlace::External(..) => None,
+    fn relation(&self, target: &TargetName) -> Option<String> {
+        match target {
+            TargetName::Mart(table) => Some(format!("analytics.{}", quote(table))),
+            TargetName::External(..) => None,
         }
     }
 

@@ -34,8 +34,8 @@ impl Sinks {
     }
 
     /// The table of the home database that a target is; none where it is outside of that.
-    pub fn relation(&self, target: &FoundTarget) -> Result<Option<String>, BatchError> {
-        Ok(self.kind_of(target)?.relation(target))
+    pub fn relation(&self, target: &TargetName) -> Option<String> {
+        self.0.iter().find_map(|kind| kind.relation(target))
     }
 
     fn kind_of(&self, target: &FoundTarget) -> Result<&dyn SinkKind, BatchError> {

@@ -45,12 +45,13 @@ impl StepRegistry {
         let declared = configured.declared();
         let touches = declared.touches().into_iter().map(str::to_owned).collect();
         let (is_pure, drops_rows) = (declared.is_pure(), declared.drops_rows());
+        let quotes_rows = matches!(configured, Configured::Worker(_));
         let (step, key): (Box<dyn Step>, _) = match configured {
             // What it touches is all that it changes: both are in one file.
             Configured::Row(transform) => (Box::new(RowStep(transform)), Vec::new()),
             Configured::Worker(_) => (self.construct(task)?, key.to_vec()),
         };
-        Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, drops_rows, key })
+        Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, drops_rows, quotes_rows, key })
     }
 
     fn construct(&self, task: &Task) -> Result<Box<dyn Step>, StepError> {

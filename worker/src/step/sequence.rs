@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 use vitrina_shared::domain::{ErrorClass, transform::RowDocument};
 
-use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError};
+use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, said_by};
 
 /// The steps of a plan; none where rows go as the query returns them.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(super) struct PlannedStep {
     pub touches: Vec<String>,
     pub is_pure: bool,
     pub drops_rows: bool,
+    /// Whether its reasons may quote values of rows. Those of builtin steps do not.
+    pub quotes_rows: bool,
     /// The columns whose values must come out as they went in.
     pub key: Vec<String>,
 }
@@ -65,7 +67,7 @@ impl Sequence {
             if block.is_empty() {
                 break;
             }
-            let processed = step.execute(context, block).await.map_err(|error| error.of_step(&step.name))?;
+            let processed = step.execute(context, block).await?;
             rejected.extend(processed.rejected);
             block = processed.rows;
         }
@@ -102,11 +104,15 @@ impl PlannedStep {
         let given: Vec<usize> = block.iter().map(|row| row.place).collect();
         let keys: Vec<_> = block.iter().map(|row| self.key_of(row)).collect();
         let Ok(processed) = timeout_at(context.deadline, self.step.execute(context, block)).await else {
-            return Err(StepError::new(ErrorClass::Transient, "took longer than a page may: lower batch_size"));
+            let late = StepError::new(ErrorClass::Transient, "took longer than a page may: lower batch_size");
+            return Err(late.of_step(&self.name));
         };
-        let processed = processed?;
+        let mut processed = processed.map_err(|error| error.said_by(&self.name))?;
+        for rejection in processed.rejected.iter_mut().filter(|_| self.quotes_rows) {
+            rejection.reason = said_by(&self.name, &rejection.reason);
+        }
         self.broken_rule(&given, &keys, &processed)
-            .map_or(Ok(processed), |rule| Err(StepError::new(ErrorClass::Fatal, rule)))
+            .map_or(Ok(processed), |rule| Err(StepError::new(ErrorClass::Fatal, rule).of_step(&self.name)))
     }
 
     /// The values that must not change, as JSON.

@@ -77,6 +77,12 @@ impl Films {
             .await;
     }
 
+    /// The key of the film of this number.
+    pub async fn key(&self, film: i64) -> String {
+        let key = format!("select modified from content.film where id = md5('{film}')::uuid");
+        self.world.text(&key).await.unwrap()
+    }
+
     /// A pipeline of all films into the index.
     pub fn draft(&self, mode: Mode, batch_size: i32) -> PipelineDraft {
         self.draft_of(mode, FILMS, batch_size)

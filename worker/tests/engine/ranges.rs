@@ -228,8 +228,8 @@ enum Act {
     Kill,
     /// The sessions of the run are ended.
     CutOff,
-    /// The run fails.
-    Fail,
+    /// Batches fail for so many milliseconds.
+    Fail(u64),
     /// Lets things happen for so many milliseconds.
     Wait(u64),
 }
@@ -242,7 +242,7 @@ fn acts() -> impl Strategy<Value = (Vec<i64>, Vec<Act>)> {
         2 => (0..4_usize).prop_map(Act::Lose),
         2 => Just(Act::Kill),
         1 => Just(Act::CutOff),
-        1 => Just(Act::Fail),
+        1 => (0..40_u64).prop_map(Act::Fail),
         4 => (0..60_u64).prop_map(Act::Wait),
     ];
     let cuts = proptest::collection::btree_set(2..700_i64, 1..5).prop_map(|cuts| cuts.into_iter().collect());
@@ -276,9 +276,9 @@ impl World {
                 )
                 .await;
             }
-            Act::Fail => {
+            Act::Fail(milliseconds) => {
                 self.sql("alter table analytics.item add constraint bad check (id % 5 <> 3) not valid").await;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(milliseconds)).await;
                 self.sql("alter table analytics.item drop constraint bad").await;
             }
             Act::Wait(milliseconds) => tokio::time::sleep(Duration::from_millis(milliseconds)).await,

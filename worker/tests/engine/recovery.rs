@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use rand::RngExt;
-use vitrina_shared::domain::{Mode, RunStatus};
+use vitrina_shared::{
+    domain::{Mode, RunStatus},
+    jobs::Held,
+    lifecycle::execution::{self, Conclusion},
+    store::pipelines,
+};
 
-use crate::support::{ITEMS, World, eventually, items};
+use crate::support::{ITEMS, World, draft, eventually, items};
 
 fn alive_tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
@@ -144,6 +149,74 @@ async fn a_job_that_killed_its_last_worker_is_given_to_no_other() {
     assert_eq!(run.error.as_deref(), Some("every worker that took this batch died"));
     assert_eq!(world.number("select count(*) from content.left_over where is_called").await, 0);
     assert_eq!(world.number("select count(*) from apalis.jobs where status = 'Killed'").await, 1);
+}
+
+/// The jobs of these pipelines are a dead worker's, which was the last of many for those that are `exhausted`.
+async fn die(world: &World, exhausted: &str) {
+    world
+        .sql(&format!(
+            "insert into apalis.workers (id, worker_type, storage_name, started_at, last_seen)
+             values ('gone', 'vitrina:batches', 'test', now(), now() - interval '1 minute');
+             update apalis.jobs j set status = 'Running', lock_by = 'gone', lock_at = now(),
+                 attempts = case when p.name in ({exhausted}) then max_attempts - 1 else 0 end
+             from etl.etl_run_ranges g join etl.etl_runs r on r.id = g.run_id join etl.etl_pipelines p on p.id = r.pipeline_id
+             where g.job_id = j.id"
+        ))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_cannot_be_given_up_keeps_no_other_from_being_rescued() {
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    let mut runs = Vec::new();
+    for name in ["stuck", "lost", "sound"] {
+        world.target(name, "id bigint, name text, modified timestamptz", &["id"]).await;
+        let pipeline = draft(name, Mode::Full, ITEMS, &format!("analytics.{name}"), 5);
+        runs.push(world.run(world.pipeline(&pipeline).await).await);
+    }
+    world
+        .sql(
+            "create function public.refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+             create trigger refuse before insert on etl.etl_transitions for each row
+                 when (new.pipeline = 'stuck' and new.to_status = 'FAILED') execute function public.refuse()",
+        )
+        .await;
+    die(&world, "'stuck', 'lost'").await;
+    world.start_worker(&[]);
+    assert_eq!(world.ended(runs[1]).await.error.as_deref(), Some("every worker that took this batch died"));
+    world.succeeded(runs[2]).await;
+    assert!(!world.find(runs[0]).await.status.is_final());
+    world.sql("drop trigger refuse on etl.etl_transitions").await;
+    assert_eq!(world.ended(runs[0]).await.error.as_deref(), Some("every worker that took this batch died"));
+    world.assert_no_litter().await;
+}
+
+/// Everything that locks a pipeline and its jobs locks the pipeline first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rescue_and_the_worker_that_it_takes_for_dead_do_not_wait_for_each_other() {
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 5)).await;
+    let run = world.run(pipeline).await;
+    die(&world, "'items'").await;
+    let job: (String, Vec<u8>) =
+        sqlx::query_as("select id, job from apalis.jobs").fetch_one(world.db.admin()).await.unwrap();
+    let job = Held { id: job.0, worker: "gone".to_owned(), queued: serde_json::from_slice(&job.1).unwrap() };
+    let mut tx = world.db.pool().begin().await.unwrap();
+    // Less than the server takes to find that two wait for each other: it would end either of them.
+    sqlx::raw_sql("set local lock_timeout = '300ms'").execute(&mut *tx).await.unwrap();
+    pipelines::lock(&mut tx, &pipeline.into()).await.unwrap();
+    world.start_worker(&[]);
+    let waits = "select count(*) from pg_stat_activity
+                 where wait_event_type = 'Lock' and datname = current_database()";
+    eventually("a rescue that waits", || async { (world.number(waits).await > 0).then_some(()) }).await;
+    // The worker is alive after all, and cannot go on with the job now.
+    assert_eq!(execution::give_back(&mut tx, &job, Duration::ZERO).await.unwrap(), Conclusion::GoesOn);
+    tx.commit().await.unwrap();
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.attempts), (10, 0));
+    world.assert_no_litter().await;
 }
 
 /// The job says another batch than its range, and nothing of the run can be read.

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use vitrina_shared::domain::{
     ErrorClass, PipelineDraft, SourceColumn, Task, TaskKind,
     transform::{Configured, Transform, TransformKind},
@@ -23,6 +23,8 @@ struct Script {
     pure: bool,
     #[serde(default)]
     drops: bool,
+    /// What happens to the database while the pipeline is reviewed: its address, and statements.
+    during_review: Option<(String, String)>,
     does: Does,
 }
 
@@ -36,6 +38,8 @@ enum Does {
     ChangeKeys,
     Fail(String),
     FailOnce(String),
+    /// Asks for so many seconds of rest.
+    Rest(u64),
 }
 
 /// When and for whom the step was executed.
@@ -95,7 +99,16 @@ fn configure(options: &Map<String, Value>) -> Result<Configured, String> {
 
 impl Transform for Script {
     fn columns(&self, _: &mut Vec<SourceColumn>) -> Result<(), String> {
-        Ok(())
+        let Some((url, statements)) = self.during_review.clone() else { return Ok(()) };
+        // In a thread with a runtime of its own: this one executes the worker.
+        let changed = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut connection = PgConnection::connect(&url).await.unwrap();
+                sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut connection).await.unwrap();
+            });
+        });
+        changed.join().map_err(|_| "the database was not changed".to_owned())
     }
 
     fn touches(&self) -> Vec<&str> {
@@ -145,6 +158,9 @@ impl Step for Scripted {
 
 impl Scripted {
     fn fail(&self, times: usize) -> Result<(), StepError> {
+        if let Does::Rest(seconds) = self.script.does {
+            return Err(StepError::rate_limited(Duration::from_secs(seconds), "on purpose"));
+        }
         let (Does::Fail(class) | Does::FailOnce(class)) = &self.script.does else { return Ok(()) };
         if matches!(self.script.does, Does::FailOnce(_)) && times > 1 {
             return Ok(());

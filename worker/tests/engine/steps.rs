@@ -10,7 +10,7 @@ use vitrina_shared::domain::{
 
 use crate::{
     scripted::{Seen, scripted},
-    support::{ITEMS, World, draft, items},
+    support::{ITEMS, World, draft, eventually, items},
 };
 
 /// What the step makes of the items.
@@ -54,6 +54,9 @@ async fn a_step_gets_blocks_of_rows_and_those_that_it_rejects_become_dead_letter
                        from etl.etl_dead_letters";
         let expected = "100badxis refused 200badxis refused 300badxis refused";
         assert_eq!(world.text(letters).await.as_deref(), Some(expected), "{name}");
+        // By this everyone knows that words are the step's, and may quote a row.
+        let marked = "select count(*) from etl.etl_dead_letters where error like 'step `scripted` says: %'";
+        assert_eq!(world.number(marked).await, 3, "{name}");
         let executions = &seen.executions()[before..];
         assert_eq!(executions.iter().map(|execution| execution.rows).sum::<usize>(), 300, "{name}");
         assert!(executions.len() > 3, "two pages of 750 KB are more than three blocks, not {}", executions.len());
@@ -75,7 +78,7 @@ async fn the_class_of_a_steps_error_decides_what_becomes_of_the_run() {
         let pipeline = world.pipeline(&draft).await;
         let run = world.fails(pipeline).await;
         assert_eq!(run.error_class, Some(class));
-        assert_eq!(run.error.as_deref(), Some("step `scripted`: on purpose"));
+        assert_eq!(run.error.as_deref(), Some("step `scripted` says: on purpose"));
         assert_eq!(seen.executions().len() - before, 1, "{class}: it is executed once");
         assert_eq!(world.number("select count(*) from analytics.item").await, 0, "{class}: nothing is written");
     }
@@ -94,6 +97,73 @@ async fn a_batch_whose_step_fails_for_a_while_is_tried_again_and_not_before_it_m
         let rested = executions[1].at - executions[0].at;
         assert!(rested >= Duration::from_secs(rest), "{class}: {rested:?}");
         world.assert_same(CAPITALS, "analytics.item").await;
+    }
+}
+
+/// A job that waits for longer than recovery expects of any is taken for one of a clock that was set back, and made due.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_asked_to_rest_for_an_hour_rests_for_a_minute_and_recovery_lets_it() {
+    let (world, seen) = world().await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&scripted(items("tired", Mode::Full, 20), json!({"does": {"rest": 3600}}))).await;
+    let run = world.run(pipeline).await;
+    let due = "select run_at from apalis.jobs where status = 'Pending' and run_at > now() + interval '30 seconds'";
+    let until = eventually("a job that rests", || world.text(due)).await;
+    let within = "select count(*) from apalis.jobs where run_at <= now() + interval '60 seconds'";
+    assert_eq!(world.number(within).await, 1);
+    let beat = "select max(last_seen) from apalis.workers";
+    for _ in 0..5 {
+        let before = world.text(beat).await;
+        eventually("a heartbeat", || async { (world.text(beat).await != before).then_some(()) }).await;
+    }
+    assert_eq!(world.text(due).await, Some(until));
+    assert_eq!((seen.executions().len(), world.find(run).await.attempts), (1, 1));
+}
+
+/// What a step did outside cannot be undone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_whose_job_was_given_away_executes_no_step_of_the_next_page() {
+    let mut world = World::new().await;
+    let seen = Seen::by(world.db.pool().clone());
+    world.steps = seen.registry();
+    world.items(1, 20).await;
+    // With the first of several batches the job becomes another worker's, which does nothing with it and is missed late.
+    world
+        .sql(
+            "create function public.give_away() returns trigger language plpgsql security definer as $$ begin
+                 insert into apalis.workers (id, worker_type, storage_name) values ('another', 'vitrina:batches', 'test');
+                 update apalis.jobs set lock_by = 'another', status = 'Running' where id = new.job_id;
+                 return null;
+             end $$;
+             create trigger give_away after update on etl.etl_run_ranges for each row
+                 when (new.next_batch = 1 and new.finished_at is null) execute function public.give_away()",
+        )
+        .await;
+    world.target("other", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let other = world.pipeline(&draft("other", Mode::Full, ITEMS, "analytics.other", 100)).await;
+    let pipeline = world.pipeline(&scripted(items("given", Mode::Incremental, 10), json!({"does": "nothing"}))).await;
+    world.start_worker(&[("VITRINA_HEARTBEAT_SECONDS", "30"), ("VITRINA_CONCURRENCY", "1")]);
+    let run = world.run(pipeline).await;
+    eventually("the first batch", || async { (world.find(run).await.batches == 1).then_some(()) }).await;
+    // It gets the worker's only slot when that has let go of the first job.
+    world.succeeds(other).await;
+    assert_eq!(world.find(run).await.batches, 1);
+    assert_eq!(seen.executions().iter().map(|execution| execution.rows).sum::<usize>(), 10);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_the_mart_during_its_review_is_reviewed_by_the_next_run() {
+    let (world, _) = world().await;
+    world.items(1, 10).await;
+    world.sql("create table public.reviewed (n int)").await;
+    // Harmless, and yet another entry of the catalog.
+    let change =
+        "insert into public.reviewed values (1); alter table analytics.item alter column name set statistics 50";
+    let options = json!({"does": "nothing", "during_review": [world.db.owner_url(), change]});
+    let pipeline = world.pipeline(&scripted(items("changed", Mode::Full, 20), options)).await;
+    for reviews in 1..=2 {
+        world.succeeds(pipeline).await;
+        assert_eq!(world.number("select count(*) from public.reviewed").await, reviews);
     }
 }
 

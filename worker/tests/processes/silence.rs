@@ -5,12 +5,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vitrina_shared::domain::{Mode, RunId, Status, Task, TaskKind};
+use vitrina_shared::domain::{
+    Mode, ReportRequest, RunId, Status, Task, TaskKind,
+    report::{Depth, Repair},
+};
 
 use crate::{
     crashes::{active, assert_exactly_once, endless_world, progresses, slow_world},
     proxy::Proxy,
-    support::{World, eventually, items},
+    support::{ITEMS, World, eventually, items},
     worker_process::WorkerProcess,
 };
 
@@ -296,4 +299,35 @@ async fn a_streamed_page_whose_connection_falls_silent_is_read_again() {
         assert_exactly_once(&world, run, 300).await;
         assert_eq!(world.find(run).await.attempts, 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_whose_connection_falls_silent_is_done_again() {
+    let world = World::new().await;
+    world.items(1, 100).await;
+    let pipeline = world.pipeline(&items("items", Mode::Full, 50)).await;
+    let proxy = Proxy::start(&world.db.url()).await;
+    let _worker = WorkerProcess::start(&proxy.url(&world.db.url()));
+    world.succeeds(pipeline).await;
+    world
+        .sql(
+            "delete from analytics.item where id = 60;
+             create function analytics.hold() returns trigger language plpgsql as
+             'begin perform pg_advisory_xact_lock_shared(60); return new; end';
+             create trigger hold before insert on analytics.item for each row execute function analytics.hold()",
+        )
+        .await;
+    let mut holder = world.strangers(1).begin().await.unwrap();
+    sqlx::query("select pg_advisory_xact_lock(60)").execute(&mut *holder).await.unwrap();
+    let report = world.ask(pipeline, &ReportRequest::Reconcile { depth: Depth::Rows, repair: Repair::Differing }).await;
+    let waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted and objid = 60
+                   and database = (select oid from pg_database where datname = current_database())";
+    eventually("a repair that writes", || async { (world.number(waiting).await == 1).then_some(()) }).await;
+    assert!(proxy.freeze(Some(&["vitrina-worker-reports"])) > 0, "there is no connection to lose");
+    // The server is done soon, and nobody hears it.
+    holder.rollback().await.unwrap();
+    let repaired = world.result(report).await;
+    assert_eq!(repaired["repaired"]["written"], 1, "{repaired}");
+    assert_eq!(world.find_report(report).await.attempts, 0);
+    world.assert_same(ITEMS, "analytics.item").await;
 }

@@ -121,6 +121,8 @@ pub struct HeldJob {
     pub payload: Vec<u8>,
     /// The next batch of the range that it is for.
     pub next_batch: Option<i64>,
+    /// Whether it has come back so often that this is the last time.
+    pub is_exhausted: bool,
 }
 
 /// Locks the jobs that workers hold, but for those that another process has locked.
@@ -128,7 +130,8 @@ pub async fn lock_held(tx: &mut PgConnection, queue: &str, workers: &[String]) -
     sqlx::query_as!(
         HeldJob,
         r#"
-        select j.id as "id!", j.job as "payload!", g.next_batch as "next_batch?"
+        select j.id as "id!", j.job as "payload!", g.next_batch as "next_batch?",
+               j.attempts + 1 >= j.max_attempts as "is_exhausted!"
         from apalis.jobs j
         left join etl.etl_run_ranges g on g.job_id = j.id
         where j.lock_by = any($2) and j.job_type = $1 and j.status in ('Queued', 'Running')
@@ -147,6 +150,8 @@ pub struct ReturnedJob {
     pub payload: Vec<u8>,
     /// Whether the worker that held it got anything done.
     pub went_on: bool,
+    /// Whether it came back too often.
+    pub is_exhausted: bool,
 }
 
 /// Returns locked jobs to the queue. `died` counts how often a job came back from a worker that died without getting anything done.

@@ -13,7 +13,11 @@ pub async fn advance(connection: &mut PgConnection, queue: &str, longest: Durati
         r#"
         update apalis.jobs
         set run_at = now() - interval '1 second'
-        where job_type = $1 and status = 'Pending' and priority = 0 and run_at > now() + $2::interval
+        where id in (
+            select id from apalis.jobs
+            where job_type = $1 and status = 'Pending' and priority = 0 and run_at > now() + $2::interval
+            for update skip locked
+        )
         "#,
         queue,
         interval(longest),
@@ -57,19 +61,40 @@ pub async fn kill_unwanted(connection: &mut PgConnection, queue: &str, most: i64
     Ok(killed.rows_affected())
 }
 
-/// Jobs that came back too often: whatever worker took them died. Taken out of the queue and returned.
-pub async fn kill_exhausted(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<Vec<u8>>> {
-    sqlx::query_scalar!(
-        r#"
-        update apalis.jobs
-        set status = 'Killed', done_at = now(), last_result = '{"Err": "every worker that took it died"}'
-        where job_type = $1 and status = 'Pending' and attempts >= max_attempts
-        returning job
-        "#,
+/// The waiting jobs that came back too often, and what is to be done by them: whatever worker took them died.
+pub async fn exhausted(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<(String, Vec<u8>)>> {
+    let jobs = sqlx::query!(
+        "select id, job from apalis.jobs where job_type = $1 and status = 'Pending' and attempts >= max_attempts",
         queue,
     )
     .fetch_all(connection)
-    .await
+    .await?;
+    Ok(jobs.into_iter().map(|row| (row.id, row.job)).collect())
+}
+
+/// Takes a job out of the queue that came back too often, unless those that are `gone` hold it no more, or its range went on from
+/// this batch. Whether it did. Its run is locked before: that is the order of all who lock both.
+pub async fn kill_exhausted(
+    tx: &mut PgConnection,
+    job: &str,
+    gone: &[String],
+    batch: Option<i64>,
+) -> sqlx::Result<bool> {
+    let killed = sqlx::query!(
+        r#"
+        update apalis.jobs j
+        set status = 'Killed', done_at = now(), last_result = '{"Err": "every worker that took it died"}'
+        where j.id = $1 and j.status <> 'Done'
+          and (j.lock_by = any($2) or j.lock_by is null and j.attempts >= j.max_attempts)
+          and not exists (select from etl.etl_run_ranges g where g.job_id = j.id and g.next_batch <> $3)
+        "#,
+        job,
+        gone,
+        batch,
+    )
+    .execute(tx)
+    .await?;
+    Ok(killed.rows_affected() == 1)
 }
 
 /// Takes jobs out of the queue whose id is none of ours: reading one would end every worker. Returns how many.

@@ -14,12 +14,11 @@ pub struct NextPage {
     pub write_number: Option<i64>,
 }
 
-/// What the next page of a range is read with, if this batch is its next one.
+/// What the next page of a range is read with, if this batch is its next one and this worker still holds its job. Asked before the
+/// page is read: its steps may have effects outside, which a worker whose job was given away must not repeat.
 pub async fn next_page(
     connection: &mut PgConnection,
-    id: RunId,
-    range_no: i32,
-    batch: i64,
+    call: &BatchCall<'_>,
     numbered: bool,
 ) -> sqlx::Result<Option<NextPage>> {
     sqlx::query_as!(
@@ -29,12 +28,15 @@ pub async fn next_page(
                case when $4 then nextval('etl.etl_write_numbers') end as write_number
         from etl.etl_run_ranges g
         join etl.etl_runs r on r.id = g.run_id
+        join apalis.jobs j on j.id = $5 and j.lock_by = $6 and j.status in ('Queued', 'Running')
         where g.run_id = $1 and g.range_no = $2 and g.next_batch = $3 and g.finished_at is null
         "#,
-        id as RunId,
-        range_no,
-        batch,
+        call.run as RunId,
+        call.range,
+        call.number,
         numbered,
+        call.job,
+        call.worker,
     )
     .fetch_optional(connection)
     .await
