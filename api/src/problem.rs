@@ -81,7 +81,7 @@ pub enum ApiError {
     TooLarge(usize),
     #[error("send the body as `Content-Type: application/json`")]
     NotJsonType,
-    #[error("{} field(s) are wrong", .0.len())]
+    #[error("wrong fields: {}", .0.len())]
     Invalid(Vec<FieldError>),
     #[error("{0}: try again in a second")]
     TooMany(&'static str),
@@ -91,7 +91,7 @@ pub enum ApiError {
     DatabaseAway,
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
-    #[error("the database lacks {0} migration(s): run `vitrina migrate`")]
+    #[error("the database lacks migrations ({0}): run `vitrina migrate`")]
     NotMigrated(usize),
     #[error("the answer took longer than {0} seconds")]
     TimedOut(u64),

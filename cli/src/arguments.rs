@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    again, apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview,
-    probe, reconcile, replay, run, runs, show, state, targets, up, validate, workers,
+    apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview, probe,
+    reconcile, replay, run, runs, show, state, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -46,8 +46,8 @@ pub enum Command {
     Api,
     /// Run a worker
     Worker,
-    /// Apply migrations to the database of DATABASE_URL and exit
-    Migrate,
+    /// Apply migrations to the database of DATABASE_URL, or to the one that `vitrina up` runs in --data-dir, and exit
+    Migrate(migrate::Options),
     /// Fill a database with a generated online cinema
     ///
     /// Creates the schemas content and ugc with films, genres, people and ratings, in the database of DATABASE_URL, or
@@ -130,7 +130,7 @@ A file:
     Delete(OnePipeline),
     /// Repeat an earlier run, with its configuration and from where it began
     #[command(after_help = "Example:\n  vitrina again 01a1e344-bb8b-7168-8340-74248f121dfa --wait")]
-    Again(again::Options),
+    Again(run::AgainOptions),
 
     /// Show rows as they would be written, and write nothing
     #[command(after_help = "Example:\n  vitrina preview film_dim --rows 5")]
@@ -183,7 +183,7 @@ impl Arguments {
             Command::Up(options) => up::run(options).await,
             Command::Api => vitrina_api::run_service().await,
             Command::Worker => vitrina_worker::run_service().await,
-            Command::Migrate => migrate::run().await,
+            Command::Migrate(options) => migrate::run(options).await,
             Command::Cinema(options) => cinema::run(options).await,
             Command::Probe(options) => probe::run(options).await,
             Command::Apply(options) => apply::run(options).await,
@@ -199,7 +199,7 @@ impl Arguments {
             Command::Cancel(options) => command::run(options, "cancel").await,
             Command::Reset(options) => command::run(options, "reset").await,
             Command::Delete(options) => command::delete(options).await,
-            Command::Again(options) => again::run(options).await,
+            Command::Again(options) => run::again(options).await,
             Command::Preview(options) => preview::run(options).await,
             Command::Reconcile(options) => reconcile::run(options).await,
             Command::DeadLetters(options) => dead_letters::run(options).await,

@@ -8,7 +8,7 @@ use vitrina_shared::progress::Progress;
 
 use crate::{
     client::Run,
-    output::{self, QuietKeys, duration, printable, thousands},
+    output::{self, QuietKeys, counted, duration, printable, thousands, took},
 };
 
 /// The interval between two lines about one run.
@@ -90,18 +90,18 @@ impl Bars {
             "PAUSED" => (Shown::Paused, self.paused(index, run)),
             _ if self.rows[index].shown == Shown::Running => return,
             _ if run.rows_read == 0 => (Shown::Running, "running".to_owned()),
-            _ => (Shown::Running, format!("{} rows", thousands(run.rows_read))),
+            _ => (Shown::Running, counted(run.rows_read, "row")),
         };
         self.show(index, shown, text);
     }
 
     /// On a terminal there is little room beside a bar.
     fn paused(&self, index: usize, run: &Run) -> String {
-        let read = thousands(run.rows_read);
+        let read = counted(run.rows_read, "row");
         match self.surface {
-            Surface::Terminal(..) => format!("paused at {read} rows; run it to go on"),
+            Surface::Terminal(..) => format!("paused at {read}; run it to go on"),
             Surface::Lines | Surface::Nowhere => {
-                format!("paused at {read} rows; `vitrina run {}` resumes it", self.rows[index].name)
+                format!("paused at {read}; `vitrina run {}` resumes it", self.rows[index].name)
             }
         }
     }
@@ -190,10 +190,10 @@ fn style(end: End) -> ProgressStyle {
         .progress_chars("━╸─")
 }
 
-/// `12,000 of 20,000, 25,310 rows/s, 3 s left`, as far as it is known.
-fn numbers(progress: &Progress) -> String {
+/// `12,000 of ~20,000, 25,310 rows/s, 3 s left`, as far as it is known. The total is the planner's estimate.
+pub fn numbers(progress: &Progress) -> String {
     let total = progress.rows_total.filter(|total| *total >= progress.rows_read);
-    let total = total.map_or(" rows".to_owned(), |total| format!(" of {}", thousands(total)));
+    let total = total.map_or(" rows".to_owned(), |total| format!(" of ~{}", thousands(total)));
     let mut text = format!("{}{total}", thousands(progress.rows_read));
     if let Some(speed) = progress.rows_per_second {
         text.push_str(&format!(", {} rows/s", thousands(speed as i64)));
@@ -205,8 +205,7 @@ fn numbers(progress: &Progress) -> String {
 }
 
 fn summary(run: &Run) -> String {
-    let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
-    let rows = format!("{} rows{took}", thousands(run.rows_read));
+    let rows = counted(run.rows_read, "row") + &took(run.duration_ms);
     match run.status.as_str() {
         "SUCCESS" => run.rows_per_second().map_or(rows.clone(), |speed| format!("{rows}, {} rows/s", thousands(speed))),
         status => format!("{status} after {rows}"),

@@ -1,6 +1,5 @@
 //! A file per command.
 
-pub(crate) mod again;
 pub(crate) mod apply;
 pub(crate) mod cinema;
 pub(crate) mod command;

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 pub use quiet_keys::QuietKeys;
-pub use style::{BAD, BOLD, DIM, GOOD, WARN, counted, duration, paint, status, thousands, time};
+pub use style::{BAD, BOLD, DIM, GOOD, WARN, counted, duration, paint, status, thousands, time, took};
 pub use table::{Cell, Table, table};
 
 pub use vitrina_shared::process::printable;

@@ -336,7 +336,16 @@ async fn a_directory_that_the_servers_account_may_not_enter_gets_its_cluster_els
     let server = place.start().await;
     assert_eq!(ask(&server, "show data_directory").await, cluster);
     stop(server).await;
-    fs::remove_dir_all(home).expect("the home is removed");
+
+    // Removing the data directory asks for a new database.
+    fs::remove_dir_all(place.data_dir()).expect("the data directory is removed");
+    let server = place.start().await;
+    let other = ask(&server, "show data_directory").await;
+    assert_ne!(other, cluster);
+    stop(server).await;
+    for cluster in [&other, &cluster] {
+        fs::remove_dir_all(Path::new(cluster).parent().expect("the cluster's home")).expect("the home is removed");
+    }
 }
 
 fn names_in(directory: &Path) -> impl Iterator<Item = String> {

@@ -113,6 +113,8 @@ async fn up_comes_back_after_kill_9_with_everything_it_had() {
     let found: Value =
         reqwest::get(format!("{}/api/v1/pipelines/numbers", up.base)).await.unwrap().json().await.unwrap();
     assert_eq!(found["status"], "IDLE");
+    let (code, text) = complaint(vitrina().arg("migrate").arg("--data-dir").arg(&data_dir));
+    assert_eq!(code, Some(0), "what messages advise can be done: {text}");
 
     up.signal(Signal::TERM);
     assert_eq!(up.wait().await, Some(0), "SIGTERM ends vitrina up in order");
@@ -193,6 +195,13 @@ fn a_database_that_does_not_answer_is_a_sentence() {
 }
 
 #[test]
+fn migrating_without_a_database_says_which_ones_there_could_be() {
+    let (code, text) = complaint(vitrina().arg("migrate").current_dir(place().path()));
+    assert_eq!(code, Some(1));
+    assert!(text.contains("DATABASE_URL is not set") && text.contains("--data-dir"), "{text}");
+}
+
+#[test]
 fn a_wrong_password_is_not_told_as_a_lack_of_rights() {
     let server = std::env::var("VITRINA_TEST_DATABASE_URL").unwrap();
     // A role that is not there is refused like a wrong password, before any right is asked for.
@@ -200,6 +209,7 @@ fn a_wrong_password_is_not_told_as_a_lack_of_rights() {
     let (code, text) = complaint(vitrina().arg("migrate").env("DATABASE_URL", url));
     assert_eq!(code, Some(1));
     assert!(text.contains("check user and password in DATABASE_URL") && !text.contains("extensions"), "{text}");
+    assert!(!text.contains("at line"), "a line of PostgreSQL's own source: {text}");
 }
 
 #[test]

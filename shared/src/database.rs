@@ -127,6 +127,11 @@ pub async fn takes_writes(connection: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::query_scalar("select not current_setting('transaction_read_only')::boolean").fetch_one(connection).await
 }
 
+/// What an error says, without the line of PostgreSQL's own source that sqlx adds to it.
+pub fn message(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |server| server.message().to_owned())
+}
+
 /// What to do about a server that refuses a session.
 pub fn advice(error: &sqlx::Error) -> Option<&'static str> {
     match error.as_database_error()?.code()?.as_ref() {

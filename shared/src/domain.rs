@@ -42,3 +42,8 @@ pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task::{Task, TaskKind};
 
 pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];
+
+/// Whether a schema is never a source: it holds our tables, our results or the server's catalogue.
+pub fn is_reserved(schema: &str) -> bool {
+    OWN_SCHEMAS.contains(&schema) || ["analytics", "information_schema"].contains(&schema) || schema.starts_with("pg_")
+}

@@ -42,6 +42,8 @@ pub use placeholders::{ParameterTypes, Placeholder};
 /// The role that users' queries run under: it has no login, may select from the source schemas, and nothing else.
 pub const QUERY_ROLE: &str = "vitrina_query";
 
+use crate::domain::is_reserved;
+
 /// Longer queries are refused unread.
 pub use crate::domain::bounds::MAX_QUERY_BYTES;
 
@@ -58,6 +60,18 @@ impl SourceSchemas {
     pub fn allows(&self, schema: &str) -> bool {
         let system = schema.starts_with("pg_") || schema == "information_schema";
         !system && self.0.iter().any(|name| name == schema)
+    }
+
+    /// Refuses the relation `name`, and says how to get at it where its schema could become a source.
+    fn refuse(&self, name: String, schema: Option<&String>) -> Refusal {
+        let advice = |schema| {
+            format!(
+                ". Add `{schema}` to VITRINA_SOURCE_SCHEMAS, then restart `vitrina up`, or run `vitrina migrate` and restart the \
+                 API and the workers"
+            )
+        };
+        let schema = schema.filter(|schema| !self.allows(schema) && !is_reserved(schema));
+        Refusal::ForeignRelation { name, schemas: self.clone(), advice: schema.map(advice).unwrap_or_default() }
     }
 
     pub fn names(&self) -> &[String] {
@@ -121,8 +135,8 @@ pub enum Refusal {
     UnknownPlaceholder { name: String },
     #[error("{name} needs its schema: write {example}.{name} (queries read from {schemas})")]
     UnqualifiedRelation { name: String, example: String, schemas: SourceSchemas },
-    #[error("{name} is out of reach: queries read from {schemas}, named as schema.table")]
-    ForeignRelation { name: String, schemas: SourceSchemas },
+    #[error("{name} is out of reach: queries read from {schemas}, named as schema.table{advice}")]
+    ForeignRelation { name: String, schemas: SourceSchemas, advice: String },
     #[error("the function {function} is out of reach: queries call PostgreSQL's own functions and those of {schemas}")]
     ForeignFunction { function: FunctionName, schemas: SourceSchemas },
     #[error("the function {function} does not exist")]
@@ -179,6 +193,8 @@ pub enum Refusal {
     ForeignValue { function: FunctionName },
     #[error("the query returns no columns")]
     NoColumns,
+    #[error("column {place} of the query has no name: give it an alias, for instance `… as total`")]
+    UnnamedColumn { place: usize },
     #[error("column `{name}` is of a type that no table can have, such as record: cast it")]
     PseudoType { name: String },
     #[error("the query returns two columns named {name}; give one of them an alias")]

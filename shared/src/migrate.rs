@@ -39,15 +39,15 @@ pub enum MigrateError {
          use that one, or another database"
     )]
     Newer(String),
-    #[error("the migrations could not be applied: {0}")]
+    #[error("the migrations could not be applied: {}", said(.0))]
     Migrate(sqlx::migrate::MigrateError),
-    #[error("{0}; migrate with an account that may create schemas, roles and extensions")]
+    #[error("{}; migrate with an account that may create schemas, roles and extensions", said(.0))]
     Denied(sqlx::migrate::MigrateError),
     #[error("{}", refusal(.0))]
     Foreign(Vec<owners::Foreign>),
     #[error("{}", database::TAKES_NO_WRITES)]
     ReadOnly,
-    #[error("the database refused: {0}; {advice}", advice = advice(.0))]
+    #[error("the database refused: {}; {}", database::message(.0), advice(.0))]
     Database(#[from] sqlx::Error),
     #[error("the queue cannot work: {0}")]
     Queue(String),
@@ -80,6 +80,15 @@ impl From<sqlx::migrate::MigrateError> for MigrateError {
         }
         Self::Migrate(error)
     }
+}
+
+fn said(error: &sqlx::migrate::MigrateError) -> String {
+    use sqlx::migrate::MigrateError::{Execute, ExecuteMigration};
+
+    if let Execute(refused) | ExecuteMigration(refused, _) = error {
+        return database::message(refused);
+    }
+    error.to_string()
 }
 
 fn advice(error: &sqlx::Error) -> &'static str {

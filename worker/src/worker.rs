@@ -285,7 +285,7 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
     match timeout(HANDS_OVER_WITHIN, asked).await {
         Ok(Ok((0, true))) => Ok(()),
         Ok(Ok((0, false))) => Err(TAKES_NO_WRITES.to_owned()),
-        Ok(Ok((lacking, _))) => Err(format!("the database lacks {lacking} migration(s): run `vitrina migrate`")),
+        Ok(Ok((lacking, _))) => Err(format!("the database lacks migrations ({lacking}): run `vitrina migrate`")),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_silence) => Err("the database does not answer".to_owned()),
     }

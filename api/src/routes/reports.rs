@@ -75,7 +75,10 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
     let wanted: ReconcileInput = input::optional_json(req, app.config.max_body_bytes).await?;
     let (depth, repair) = (wanted.depth.0, wanted.repair.0);
     if depth == Depth::Counts && repair != Repair::Nothing {
-        return Err(ApiError::invalid("repair", "counts do not tell what to repair: compare with depth keys or rows"));
+        return Err(ApiError::invalid(
+            "repair",
+            "needs the depth keys or rows (`--depth keys`): counts do not tell which rows differ",
+        ));
     }
     refuse_impossible(&pipelines::find(&app, &input::pipeline(req)).await?, depth, repair)?;
     report(&app, req, depot, &ReportRequest::Reconcile { depth, repair }, wait).await

@@ -16,8 +16,8 @@ use crate::{
     views::{AllowedTargetView, Items, NoContent, TargetInput, TargetView},
 };
 
-const NOT_HERE: &str = "this deployment creates no tables: create it yourself and leave `create` out, or have the \
-                        operator set VITRINA_CREATE_TARGETS=true";
+const NOT_HERE: &str = "this deployment creates no tables: create it yourself and leave `create` out, or set \
+                        VITRINA_CREATE_TARGETS=true for the API";
 
 /// List the targets that pipelines may write.
 #[endpoint(operation_id = "listTargets", tags("targets"), status_codes(200, 401, 403, 429, 503))]

@@ -212,7 +212,7 @@ pub struct ReconciliationView {
     pub verdict: OneOf<Verdict>,
     /// Some of the rows that differ.
     pub sample: Vec<DifferenceView>,
-    /// Why rows may differ without drift: the query is not deterministic. Null if it seems to be.
+    /// Why rows may differ without drift: the query is not deterministic, or another pipeline writes the target too. Null without such a reason.
     pub note: Option<String>,
     /// The numbers of repaired rows; null without a repair.
     pub repaired: Option<RepairedView>,

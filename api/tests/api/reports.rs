@@ -249,7 +249,7 @@ async fn what_is_wrong_with_a_comparison_is_said_before_it_is_queued() {
     let cases = [
         (json!({"depth": "deep"}), "depth", "unknown variant"),
         (json!({"depth": "rows", "repair": "some"}), "repair", "takes true, false or \"all\""),
-        (json!({"depth": "counts", "repair": true}), "repair", "compare with depth keys or rows"),
+        (json!({"depth": "counts", "repair": true}), "repair", "needs the depth keys or rows"),
         (json!({"deep": true}), "deep", "unknown field"),
     ];
     for (body, field, message) in cases {

@@ -34,7 +34,7 @@ async fn a_database_without_all_migrations_is_not_ready() {
 
     let problem = expect_problem(api.raw(Method::GET, "/ready"), 503, "not-migrated").await;
 
-    assert_eq!(problem["detail"], "the database lacks 1 migration(s): run `vitrina migrate`");
+    assert_eq!(problem["detail"], "the database lacks migrations (1): run `vitrina migrate`");
 }
 
 #[tokio::test]

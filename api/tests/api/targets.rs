@@ -64,6 +64,13 @@ async fn what_cannot_be_created_is_refused_and_leaves_nothing_behind() {
     for (target, key, query, field, reason) in [
         ("analytics.new", &["id"][..], "select * from etl.etl_runs", "create.source_query", "is out of reach"),
         ("analytics.new", &["id"], "drop table content.genre", "create.source_query", "a query starts with SELECT"),
+        (
+            "analytics.new",
+            &["id"],
+            "select id, 1 from content.genre",
+            "create.source_query",
+            "column 2 of the query has no name",
+        ),
         ("analytics.new", &["idd"], good, "key", "the query has no column `idd`; it has id, title"),
         ("analytics.new", &[], good, "key", "a key has 1 to 16 columns"),
         (

@@ -47,6 +47,11 @@ fn broken() -> Vec<(Value, &'static str, &'static str)> {
         (json!({"source_query": "select * from content.genres"}), "source_query", "does not exist"),
         (json!({"source_query": "select pg_sleep(1)"}), "source_query", "pg_sleep"),
         (
+            json!({"source_query": "select id as genre_id, 1, name, modified from content.genre"}),
+            "source_query",
+            "column 2 of the query has no name: give it an alias",
+        ),
+        (
             json!({"source_query": format!("{sql} where modified > :after_key")}),
             "source_query",
             "needs all placeholders",
@@ -152,7 +157,7 @@ async fn all_problems_are_reported_at_once() {
     for field in ["name", "batch_size", "target_table", "incremental_key"] {
         assert_eq!(messages(&problem, field).len(), 1, "{field}: {problem}");
     }
-    assert_eq!(problem["detail"], "4 field(s) are wrong");
+    assert_eq!(problem["detail"], "wrong fields: 4");
 }
 
 #[tokio::test]

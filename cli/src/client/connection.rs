@@ -20,7 +20,7 @@ pub struct Connection {
     /// Address of the API [default: VITRINA_URL, else VITRINA_ADDR, else http://127.0.0.1:8080]
     #[arg(long, value_name = "URL")]
     url: Option<Address>,
-    /// Token, where the API asks for one [default: VITRINA_TOKEN, which other users of this machine cannot see]
+    /// Token, where the API asks for one [default: VITRINA_TOKEN; prefer the variable, since other users see a command line]
     #[arg(long, value_name = "TOKEN", hide_default_value = true)]
     token: Option<Token>,
 }
@@ -34,8 +34,10 @@ impl FromStr for Token {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
-        if text.is_empty() || !printable {
+        if text.is_empty() {
+            return Err("the token is empty".to_owned());
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("a token has letters, digits and signs, and no spaces".to_owned());
         }
         Ok(Self(Secret::new(text)))

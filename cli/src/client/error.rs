@@ -66,7 +66,9 @@ pub enum ClientError {
     Certificate { address: Address, reason: String },
     #[error("{address} did not answer in time: see whether it is busy (`vitrina doctor`), and try again")]
     TimedOut { address: Address },
-    #[error("the connection to {address} was lost ({reason}): see whether the API still runs, and try again")]
+    #[error(
+        "the connection to {address} was lost ({reason}): see whether this is the API's address and the API still runs, and try again"
+    )]
     Lost { address: Address, reason: String },
     /// `to` is the target of a redirect.
     #[error("{}", not_vitrina(url, *status, to.as_deref()))]
@@ -182,7 +184,11 @@ fn refused(problem: &ApiProblem) -> String {
             format!("{}: somebody changed it meanwhile; look at it, and try again", problem.detail)
         }
         Some("too-many") => "the API has too much to do: try again in a moment".to_owned(),
-        Some("no-route") => "the API has no such call: it needs a newer API".to_owned(),
+        Some("no-route") => {
+            "the API has no such call: check the path in --url or VITRINA_URL, which is usually none; otherwise the command needs a \
+             newer API"
+                .to_owned()
+        }
         _ if problem.detail.is_empty() => format!("the API answered {}", problem.status),
         _ => problem.detail.clone(),
     };

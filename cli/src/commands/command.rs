@@ -1,35 +1,26 @@
 //! `vitrina pause`, `cancel`, `reset` and `delete`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vitrina_shared::process::Failure;
 
 use super::one_pipeline::OnePipeline;
-use crate::{
-    client::Pipeline,
-    output::{self, printable},
-};
+use crate::{client::Pipeline, output::printable};
 
 pub(crate) async fn run(options: OnePipeline, command: &str) -> Result<(), Failure> {
     let answer = options.client()?.command(&options.name, command).await?;
-    if options.format.json {
-        output::json(&answer);
-    } else {
-        output::line(done(command, &options.name, answer["status"].as_str().unwrap_or_default()));
-    }
-    Ok(())
+    options
+        .format
+        .show(answer, |answer: Value| done(command, &options.name, answer["status"].as_str().unwrap_or_default()))
 }
 
 pub(crate) async fn delete(options: OnePipeline) -> Result<(), Failure> {
     let client = options.client()?;
     let stored: Pipeline = serde_json::from_value(client.pipeline(&options.name).await?)?;
     client.delete_pipeline(&options.name).await?;
-    if options.format.json {
-        output::json(&json!({ "deleted": stored.name }));
-    } else {
-        let (name, target) = (printable(&stored.name), printable(&stored.target_table));
-        output::line(format!("`{name}` is deleted with its runs and checkpoint; what is in {target} stays"));
-    }
-    Ok(())
+    let (name, target) = (printable(&stored.name), printable(&stored.target_table));
+    options.format.show(json!({ "deleted": stored.name }), |_: Value| {
+        format!("`{name}` is deleted with its runs and checkpoint; what is in {target} stays")
+    })
 }
 
 fn done(command: &str, name: &str, status: &str) -> String {

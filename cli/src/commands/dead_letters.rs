@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use vitrina_shared::process::Failure;
 
 use super::{objects, one_pipeline::OnePipeline};
@@ -14,7 +14,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Also those that were replayed
+    /// Also those that are closed: replayed, or without a row in the source
     #[arg(long)]
     all: bool,
     /// How many
@@ -27,28 +27,38 @@ pub struct Options {
 #[derive(Deserialize)]
 struct Letter {
     id: i64,
-    key: Value,
+    /// None for viewers.
+    key: Option<Map<String, Value>>,
     error: String,
     created_at: DateTime<Utc>,
     replayed_at: Option<DateTime<Utc>>,
 }
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let found = options.pipeline.client()?.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
+    let client = options.pipeline.client()?;
+    let found = client.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
+    let order = options.pipeline.key_order(&client).await;
     let name = options.pipeline.name;
     options.pipeline.format.show(found, |list: List<Letter>| {
         if list.items.is_empty() {
-            return format!("`{name}` has no dead letters");
+            let open = if options.all { "dead letters" } else { "open dead letters (`--all` lists closed ones)" };
+            return format!("`{name}` has no {open}");
         }
-        let columns = [">id", "key", "put aside (UTC)", "replayed (UTC)", "error"];
-        format!("{}\n`vitrina replay {name}` tries them again", table(columns, list.items.iter().map(row)))
+        let letters = table(
+            [">id", "key", "put aside (UTC)", "closed (UTC)", "error"],
+            list.items.iter().map(|letter| row(letter, &order)),
+        );
+        match list.items.iter().filter(|letter| letter.replayed_at.is_none()).count() {
+            0 => letters,
+            _ => format!("{letters}\n`vitrina replay {name}` tries the open ones again"),
+        }
     })
 }
 
-fn row(letter: &Letter) -> [Cell; 5] {
+fn row(letter: &Letter, order: &[String]) -> [Cell; 5] {
     [
         letter.id.to_string().into(),
-        objects::text(&letter.key).into(),
+        objects::key(letter.key.iter().flatten().map(|(name, value)| (name, objects::text(value))), order).into(),
         time(letter.created_at).into(),
         letter.replayed_at.map(time).unwrap_or_default().into(),
         (&letter.error).into(),

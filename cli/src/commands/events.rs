@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use vitrina_shared::{process::Failure, progress::Progress};
 
 use crate::{
+    bars,
     client::{Connection, Event, Transition},
-    output::{self, DIM, Format, WARN, duration, paint, printable, status, thousands, time},
+    output::{self, DIM, Format, WARN, paint, printable, status, time},
 };
 
 #[derive(Debug, Args)]
@@ -68,8 +69,5 @@ fn transition_text(transition: &Transition) -> String {
 }
 
 fn progress_text(progress: &Progress) -> String {
-    let total = progress.rows_total.map(|total| format!(" of {}", thousands(total))).unwrap_or_default();
-    let left = progress.eta_seconds.map(|left| format!(", {} left", duration((left * 1000.0) as i64)));
-    let read = thousands(progress.rows_read);
-    paint(DIM, format!("{} {read}{total} rows{}", printable(&progress.pipeline), left.unwrap_or_default()))
+    paint(DIM, format!("{} {}", printable(&progress.pipeline), bars::numbers(progress)))
 }

@@ -3,11 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use vitrina_shared::{
-    domain::report::{Difference, Reconciliation, Repaired},
+    domain::report::{self, Difference, Reconciliation, Repaired},
     process::Failure,
 };
 
-use super::one_pipeline::OnePipeline;
+use super::{objects, one_pipeline::OnePipeline};
 use crate::output::{BAD, GOOD, Table, counted, duration, paint, table, thousands};
 
 #[derive(Debug, Args)]
@@ -45,13 +45,15 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     }
     let answer = client.report(&options.pipeline.name, "reconcile", &body).await?;
     let standing = Standing::of(&answer);
-    options.pipeline.format.show(answer, |found: Reconciliation| text(&options.pipeline.name, &found, standing))?;
-    let name = options.pipeline.name;
+    let order = options.pipeline.key_order(&client).await;
+    let name = &options.pipeline.name;
+    options.pipeline.format.show(answer, |found: Reconciliation| text(name, &found, standing, &order))?;
     match standing {
         Standing::Equal | Standing::Repaired => Ok(()),
         Standing::Differs => Err(format!("`{name}` differs from its source").into()),
-        Standing::StillDiffers(rows) => {
-            Err(format!("`{name}` still differs from its source in {}", counted(rows, "row")).into())
+        Standing::StillDiffers { rows, extra } => {
+            let remove = if extra { ": `--remove-extra` also removes what is extra" } else { "" };
+            Err(format!("`{name}` still differs from its source in {}{remove}", counted(rows, "row")).into())
         }
     }
 }
@@ -62,7 +64,10 @@ enum Standing {
     Repaired,
     Differs,
     /// After the repair this many rows still differ: extra rows that stay, or refused ones.
-    StillDiffers(i64),
+    StillDiffers {
+        rows: i64,
+        extra: bool,
+    },
 }
 
 impl Standing {
@@ -76,14 +81,15 @@ impl Standing {
             return Self::Differs;
         }
         let unwritten = rows(&found["missing"]) + rows(&found["different"]) - rows(&repaired["written"]);
-        match unwritten.max(0) + (rows(&found["extra"]) - rows(&repaired["removed"])).max(0) {
+        let extra = (rows(&found["extra"]) - rows(&repaired["removed"])).max(0);
+        match unwritten.max(0) + extra {
             0 => Self::Repaired,
-            rows => Self::StillDiffers(rows),
+            rows => Self::StillDiffers { rows, extra: extra > 0 },
         }
     }
 }
 
-fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
+fn text(name: &str, found: &Reconciliation, standing: Standing, order: &[String]) -> String {
     let mut table = Table::new(&["", ">source", ">mart"]);
     table.row(["rows".into(), thousands(found.source_rows).into(), thousands(found.target_rows).into()]);
     let shown = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -93,8 +99,10 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
         table.row([format!("{which} {}", found.control_column).into(), shown(source).into(), shown(target).into()]);
     }
     let mut lines = vec![table.render()];
+    let mut differing = 0;
     for (what, rows) in [("missing", found.missing), ("extra", found.extra), ("different", found.different)] {
         if let Some(rows) = rows.filter(|rows| *rows > 0) {
+            differing += rows;
             lines.push(format!("{what}: {}", counted(rows, "row")));
         }
     }
@@ -102,7 +110,10 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
         lines.push(format!("in flight: {}, which the next run brings", counted(found.in_flight, "row")));
     }
     if !found.sample.is_empty() {
-        lines.push(sample(&found.sample));
+        lines.push(sample(&found.sample, order));
+    }
+    if found.sample.len() as i64 != differing && !found.sample.is_empty() {
+        lines.push(format!("shown: {} of the {} that differ", found.sample.len(), counted(differing, "row")));
     }
     lines.extend(found.note.clone());
     if let Some(Repaired { written, removed }) = &found.repaired {
@@ -112,30 +123,34 @@ fn text(name: &str, found: &Reconciliation, standing: Standing) -> String {
     lines.join("\n")
 }
 
-fn sample(differences: &[Difference]) -> String {
+fn sample(differences: &[Difference], order: &[String]) -> String {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
     let rows = differences.iter().map(|one| {
-        let key = one.key.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()));
         let columns = one.columns.iter();
         let columns = columns.map(|(name, both)| format!("{name}: {} → {}", shown(&both.source), shown(&both.target)));
         [
             one.kind.as_str().into(),
-            key.collect::<Vec<_>>().join(", ").into(),
+            objects::key(one.key.iter().map(|(name, value)| (name, value.clone().unwrap_or_default())), order).into(),
             columns.collect::<Vec<_>>().join("; ").into(),
         ]
     });
     table(["kind", "key", "source → mart"], rows)
 }
 
+/// What a comparison found: no more than it looked at.
 fn verdict(name: &str, found: &Reconciliation, standing: Standing) -> String {
-    let took = duration(found.took_ms.cast_signed());
-    match standing {
-        Standing::Equal => paint(GOOD, format!("`{name}` equals its source ({took})")),
-        Standing::Repaired => paint(GOOD, format!("`{name}` differed, and everything that did was repaired ({took})")),
-        Standing::Differs | Standing::StillDiffers(_) => {
-            paint(BAD, format!("`{name}` differs from its source ({took})"))
+    let (style, verdict) = match (standing, found.depth) {
+        (Standing::Equal, report::Depth::Rows) => (GOOD, "equals its source"),
+        (Standing::Equal, report::Depth::Keys) => {
+            (GOOD, "has the same keys as its source; values were not compared, `--depth rows` does")
         }
-    }
+        (Standing::Equal, report::Depth::Counts) => {
+            (GOOD, "has as many rows as its source; values were not compared, `--depth rows` does")
+        }
+        (Standing::Repaired, _) => (GOOD, "differed, and everything that did was repaired"),
+        (Standing::Differs | Standing::StillDiffers { .. }, _) => (BAD, "differs from its source"),
+    };
+    paint(style, format!("`{name}` {verdict} ({})", duration(found.took_ms.cast_signed())))
 }
 
 #[cfg(test)]
@@ -151,6 +166,9 @@ mod tests {
         );
         assert_eq!(Standing::of(&found(Value::Null)), Standing::Differs);
         assert_eq!(Standing::of(&found(json!({"written": 5, "removed": 1}))), Standing::Repaired);
-        assert_eq!(Standing::of(&found(json!({"written": 4, "removed": 0}))), Standing::StillDiffers(2));
+        assert_eq!(
+            Standing::of(&found(json!({"written": 4, "removed": 0}))),
+            Standing::StillDiffers { rows: 2, extra: true }
+        );
     }
 }

@@ -18,10 +18,10 @@ pub struct Options {
 
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let body = if options.ids.is_empty() { json!({}) } else { json!({ "ids": options.ids }) };
-    let OnePipeline { name, format, .. } = &options.pipeline;
-    let answer = options.pipeline.client()?.report(name, "dead-letters/replay", &body).await?;
+    let pipeline = options.pipeline;
+    let answer = pipeline.client()?.report(&pipeline.name, "dead-letters/replay", &body).await?;
     let refused = answer["refused"].as_i64().unwrap_or_default();
-    format.show(answer, |replay: Replay| text(&replay))?;
+    pipeline.format.show(answer, |replay: Replay| text(&replay))?;
     if refused == 0 { Ok(()) } else { Err(format!("{} refused again", counted(refused, "row")).into()) }
 }
 

@@ -1,4 +1,4 @@
-//! `vitrina run`, and waiting for a run.
+//! `vitrina run` and `again`, and waiting for a run.
 
 use clap::Args;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::{
     bars::Bars,
     client::{Client, ClientError, Connection, Events, RequestedRun, Run, RunKind},
     follow::Follow,
-    output::{self, BAD, Format, GOOD, counted, duration, paint, printable, thousands},
+    output::{self, BAD, Format, GOOD, counted, paint, printable, thousands, took},
 };
 
 #[derive(Debug, Args)]
@@ -31,6 +31,17 @@ pub struct Options {
     server: Connection,
 }
 
+#[derive(Debug, Args)]
+pub struct AgainOptions {
+    /// Id of a run
+    #[arg(value_name = "RUN")]
+    run: String,
+    #[command(flatten)]
+    waiting: Waiting,
+    #[command(flatten)]
+    server: Connection,
+}
+
 /// Whether and how to wait for a run.
 #[derive(Debug, Args)]
 pub struct Waiting {
@@ -43,7 +54,7 @@ pub struct Waiting {
 
 impl Waiting {
     /// The events of the pipeline, if they are needed. Opened before the run is requested, so that none is missed.
-    pub(super) async fn events(&self, client: &Client, name: &str) -> Result<Option<Events>, ClientError> {
+    async fn events(&self, client: &Client, name: &str) -> Result<Option<Events>, ClientError> {
         if self.wait { client.follow(Some(name)).await.map(Some) } else { Ok(None) }
     }
 }
@@ -56,8 +67,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     attend(&client, &options.name, &requested, events, &options.waiting).await
 }
 
+pub(crate) async fn again(options: AgainOptions) -> Result<(), Failure> {
+    let client = options.server.client()?;
+    let earlier: Run = client.run(&options.run).await?;
+    let events = options.waiting.events(&client, &earlier.pipeline).await?;
+    let requested = client.again(&options.run).await?;
+    attend(&client, &earlier.pipeline, &requested, events, &options.waiting).await
+}
+
 /// Prints the requested run; with `events`, waits for its end.
-pub(super) async fn attend(
+async fn attend(
     client: &Client,
     name: &str,
     requested: &RequestedRun,
@@ -65,12 +84,7 @@ pub(super) async fn attend(
     waiting: &Waiting,
 ) -> Result<(), Failure> {
     let Some(events) = events else {
-        if waiting.format.json {
-            output::json(&serde_json::to_value(requested)?);
-        } else {
-            output::line(describe_request(name, requested));
-        }
-        return Ok(());
+        return waiting.format.show(serde_json::to_value(requested)?, |_: Value| describe_request(name, requested));
     };
     let run = wait(client, name, requested, events, waiting.format.json).await?;
     if waiting.format.json {
@@ -113,24 +127,32 @@ async fn wait(
 }
 
 fn summary(run: &Run) -> String {
-    let took = run.duration_ms.map(duration).unwrap_or_default();
     let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
-    let (read, written) = (counted(run.rows_read, "row"), thousands(run.rows_written));
-    let part = |rows: i64, what: &str| if rows > 0 { format!(", {} {what}", thousands(rows)) } else { String::new() };
-    let (removed, rejected) = (part(run.rows_removed, "removed"), part(run.rows_rejected, "rejected"));
-    let batches = if run.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", thousands(run.batches)) };
+    let batches = counted(run.batches, "batch");
     let repeated =
         if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };
     let mut text = format!(
-        "{} {}: {read} read, {written} written{removed}{rejected} in {took}{speed}, {batches}{repeated}",
+        "{} {}: {}{speed}, {batches}{repeated}",
         if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
         printable(&run.pipeline),
+        rows(run),
     );
     if let Some(checkpoint) = &run.checkpoint_to {
         let id = checkpoint.id.as_deref().unwrap_or_default();
         text.push_str(&format!("\n  checkpoint {} {}", printable(&checkpoint.key), printable(id)));
     }
     text
+}
+
+/// What a run did: `100 rows read, 97 written, 3 rejected in 1.2 s`.
+pub(super) fn rows(run: &Run) -> String {
+    let mut text = format!("{} read, {} written", counted(run.rows_read, "row"), thousands(run.rows_written));
+    for (rows, what) in [(run.rows_removed, "removed"), (run.rows_rejected, "rejected")] {
+        if rows > 0 {
+            text.push_str(&format!(", {} {what}", thousands(rows)));
+        }
+    }
+    text + &took(run.duration_ms)
 }
 
 fn judge(run: &Run) -> Result<(), Failure> {

@@ -21,11 +21,11 @@ pub struct Options {
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = options.pipeline.client()?.runs(&options.pipeline.name, options.limit).await?;
     let none = format!("`{0}` never ran; `vitrina run {0} --wait` runs it", options.pipeline.name);
-    let columns = ["run", "status", "requested (UTC)", ">took", ">read", ">written", ">removed", "error"];
+    let columns = ["run", "status", "requested (UTC)", ">took", ">read", ">written", ">removed", ">rejected", "error"];
     objects::print_list(options.pipeline.format, found, &none, columns, row)
 }
 
-fn row(run: &Run) -> [Cell; 8] {
+fn row(run: &Run) -> [Cell; 9] {
     [
         (&run.id).into(),
         Cell::styled(&run.status, status(&run.status)),
@@ -34,6 +34,7 @@ fn row(run: &Run) -> [Cell; 8] {
         thousands(run.rows_read).into(),
         thousands(run.rows_written).into(),
         thousands(run.rows_removed).into(),
+        thousands(run.rows_rejected).into(),
         run.error.as_deref().unwrap_or_default().into(),
     ]
 }

@@ -2,23 +2,17 @@
 
 use vitrina_shared::process::Failure;
 
-use super::one_pipeline::OnePipeline;
+use super::{objects, one_pipeline::OnePipeline, run::rows};
 use crate::{
     client::{List, Pipeline, Run},
-    output::{self, BOLD, DIM, duration, paint, printable, status, thousands, time},
+    output::{BOLD, DIM, paint, printable, status, thousands, time},
 };
 
 pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
     let client = options.client()?;
     let found = client.pipeline(&options.name).await?;
-    if options.format.json {
-        output::json(&found);
-        return Ok(());
-    }
     let runs: List<Run> = serde_json::from_value(client.runs(&options.name, 1).await?)?;
-    let pipeline: Pipeline = serde_json::from_value(found)?;
-    output::line(describe(&pipeline, runs.items.first()));
-    Ok(())
+    options.format.show(found, |pipeline: Pipeline| describe(&pipeline, runs.items.first()))
 }
 
 fn describe(pipeline: &Pipeline, last: Option<&Run>) -> String {
@@ -26,23 +20,22 @@ fn describe(pipeline: &Pipeline, last: Option<&Run>) -> String {
     if !pipeline.description.is_empty() {
         lines.push(printable(&pipeline.description));
     }
-    let mut field = |name: &str, value: String| lines.push(format!("{} {value}", paint(DIM, format!("{name:<11}"))));
-    field("status", describe_status(pipeline));
-    field("mode", describe_mode(pipeline));
-    field("target", printable(&pipeline.target_table));
-    field("batch size", thousands(pipeline.batch_size));
-    for (option, value) in &pipeline.options {
-        field(option, value.to_string());
-    }
-    field("changed", format!("{} UTC, version {}", time(pipeline.updated_at), pipeline.version));
-    field("last run", last.map_or("never ran".to_owned(), describe_run));
-    if let Some(error) = last.and_then(|run| run.error.as_deref()) {
-        field("error", printable(error));
-    }
-    for task in &pipeline.tasks {
-        let name = format!("step {}", task["order_index"]);
-        field(&name, printable(task["body"].as_str().unwrap_or_default()).replace('\n', "\n            "));
-    }
+    let mut fields = vec![
+        ("status".to_owned(), describe_status(pipeline)),
+        ("mode".to_owned(), describe_mode(pipeline)),
+        ("target".to_owned(), printable(&pipeline.target_table)),
+        ("batch size".to_owned(), thousands(pipeline.batch_size)),
+    ];
+    fields.extend(pipeline.options.iter().map(|(option, value)| (printable(option), printable(&objects::text(value)))));
+    fields.push(("changed".to_owned(), format!("{} UTC, version {}", time(pipeline.updated_at), pipeline.version)));
+    fields.push(("last run".to_owned(), last.map_or("never ran".to_owned(), describe_run)));
+    fields.extend(last.and_then(|run| Some(("error".to_owned(), printable(run.error.as_deref()?)))));
+    fields.extend(objects::steps(&pipeline.tasks));
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 1;
+    lines.extend(fields.iter().map(|(name, value)| {
+        let value = value.replace('\n', &format!("\n{:width$} ", ""));
+        format!("{} {value}", paint(DIM, format!("{name:<width$}")))
+    }));
     if let (Some(query), true) = (&pipeline.source_query, pipeline.tasks.is_empty()) {
         lines.push(String::new());
         lines.push(printable(query.trim_end()));
@@ -63,8 +56,5 @@ fn describe_mode(pipeline: &Pipeline) -> String {
 }
 
 fn describe_run(run: &Run) -> String {
-    let took = run.duration_ms.map(|took| format!(" in {}", duration(took))).unwrap_or_default();
-    let painted = paint(status(&run.status), &run.status);
-    let (read, written) = (thousands(run.rows_read), thousands(run.rows_written));
-    format!("{painted} {} UTC, {read} rows read, {written} written{took}", time(run.requested_at))
+    format!("{} {} UTC, {}", paint(status(&run.status), &run.status), time(run.requested_at), rows(run))
 }

@@ -1,13 +1,13 @@
 //! `vitrina targets`.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use vitrina_shared::process::Failure;
 
 use super::objects;
 use crate::{
     client::{Connection, Target},
-    output::{self, Format, printable, time},
+    output::{Format, printable, time},
 };
 
 #[derive(Debug, Args)]
@@ -24,12 +24,9 @@ pub struct Options {
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if let Some(target) = &options.remove {
         options.server.client()?.forget_target(target).await?;
-        if options.format.json {
-            output::json(&json!({ "removed": target }));
-        } else {
-            output::line(format!("no pipeline may write {} any more; what is in it stays", printable(target)));
-        }
-        return Ok(());
+        return options.format.show(json!({ "removed": target }), |_: Value| {
+            format!("no pipeline may write {} any more; what is in it stays", printable(target))
+        });
     }
     let found = options.server.client()?.targets().await?;
     let none = "nothing is allowed yet; write `targets:` into a file and `vitrina apply` it";

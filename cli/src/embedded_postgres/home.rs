@@ -14,9 +14,10 @@
 //! below `/root`.
 
 use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
 
 use super::account::Account;
 use super::error::{EmbeddedPostgresError, EmbeddedResult, files};
@@ -96,39 +97,19 @@ pub(super) fn noted_elsewhere(data_dir: &Path) -> Option<PathBuf> {
     directory.is_dir().then(|| directory.to_path_buf())
 }
 
+/// A new directory each time: who removes the data directory removes the database, and does not find it again.
 fn use_system_directory(data_dir: &Path, account: &Account) -> EmbeddedResult<PathBuf> {
     let parent = Path::new(ELSEWHERE);
-    let directory = parent.join(fingerprint(data_dir));
+    let directory = parent.join(Uuid::new_v4().simple().to_string());
     create_enterable(parent)?;
     create_enterable(&directory)?;
     let note = format!(
-        "The database of this directory is in\n{}\nsince the account {account}, which runs it, may not enter here.\n",
+        "The database of this directory is in\n{}\nsince the account {account}, which runs it, may not enter here. Remove both \
+         together.\n",
         directory.display()
     );
     let file = data_dir.join("postgres.elsewhere");
     fs::write(&file, note).map_err(files("write", &file))?;
-    Ok(directory)
-}
-
-/// A name for the path that stays the same with every build: FNV-1a.
-fn fingerprint(path: &Path) -> String {
-    let hash = path
-        .as_os_str()
-        .as_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::fingerprint;
-
-    #[test]
-    fn the_fingerprint_of_a_path_never_changes() {
-        assert_eq!(fingerprint(Path::new("")), "cbf29ce484222325");
-        assert_eq!(fingerprint(Path::new("a")), "af63dc4c8601ec8c");
-    }
+    // Of two processes that start at once, both use the directory that was noted last.
+    Ok(noted_elsewhere(data_dir).unwrap_or(directory))
 }

@@ -70,14 +70,20 @@ pub fn thousands(number: i64) -> String {
     text
 }
 
-/// A number of things: `1 row`, `20,000 rows`.
+/// A number of things: `1 row`, `20,000 rows`, `2 batches`.
 pub fn counted(number: i64, thing: &str) -> String {
-    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
+    let plural = if thing.ends_with("ch") { "es" } else { "s" };
+    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { plural })
 }
 
 /// A time in UTC, to the second.
 pub fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// ` in 4.3 s`; nothing if it did not begin.
+pub fn took(milliseconds: Option<i64>) -> String {
+    milliseconds.map(|milliseconds| format!(" in {}", duration(milliseconds))).unwrap_or_default()
 }
 
 /// Milliseconds as a person says them: `96 ms`, `4.3 s`, `2 min 5 s`, `3 h 20 min`.

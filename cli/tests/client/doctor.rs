@@ -93,12 +93,31 @@ async fn an_account_that_may_do_more_than_it_needs_is_a_warning_with_how_to_fix_
     assert!(found["fix"].as_str().unwrap().contains("vitrina_app"), "{found}");
 }
 
+/// The owner's account, of which a README's reader asks right after the migration, need not do what services do.
+#[tokio::test]
+async fn what_the_owners_account_lacks_is_a_remark() {
+    let here = Deployment::api(&[]).await;
+    sqlx::raw_sql(
+        "revoke execute on all functions in schema etl_page from vitrina_app;
+         alter schema etl owner to vitrina_app",
+    )
+    .execute(here.db.admin())
+    .await
+    .unwrap();
+    let (_, report) = doctor(&here, &[]);
+    for (name, part) in [("account", "owns Vitrina's tables"), ("rights", "may not use etl_page.")] {
+        let found = finding(&report, name);
+        assert_eq!(found["finding"], "note", "{report}");
+        assert!(found["detail"].as_str().unwrap().contains(part), "{found}");
+    }
+}
+
 #[tokio::test]
 async fn a_database_of_another_version_is_told_from_one_that_is_not_migrated() {
     let here = Deployment::api(&[]).await;
     sqlx::raw_sql("delete from etl._sqlx_migrations where version = 4").execute(here.db.admin()).await.unwrap();
     let (_, report) = doctor(&here, &[]);
-    assert!(finding(&report, "migrations")["detail"].as_str().unwrap().contains("1 are not applied yet"), "{report}");
+    assert!(finding(&report, "migrations")["detail"].as_str().unwrap().contains("not applied yet: 1"), "{report}");
     sqlx::raw_sql(
         "insert into etl._sqlx_migrations (version, description, success, checksum, execution_time)
          values (4, 'batches', true, '', 0), (9999, 'of the future', true, '', 0)",

@@ -38,7 +38,7 @@ fn wrong_usage_ends_with_2_and_says_what_there_is() {
         mistake(&["ls", "--jsn"], 2, &["unexpected argument '--jsn'", "'--json'"]),
         mistake(&["ls", "--status", "BUSY"], 2, &["invalid value 'BUSY'", "RUN_REQUESTED"]),
         mistake(&["ls", "--url", "localhost:8080"], 2, &["--url <URL>", "write it like http://127.0.0.1:8080"]),
-        mistake(&["ls", "--token", ""], 2, &["--token", "a token has letters"]),
+        mistake(&["ls", "--token", ""], 2, &["--token", "the token is empty"]),
         mistake(&["reconcile", "x", "--depth", "deep"], 2, &["invalid value 'deep'", "counts, keys, rows"]),
         mistake(&["runs", "x", "--limit", "0"], 2, &["0 is not in 1..=200"]),
         mistake(&["apply"], 2, &["--file <FILE>"]),
@@ -102,6 +102,11 @@ async fn a_wrong_file_is_told_with_its_place() {
         (changed("full", "full\n    schedule: '* * * * *'"), "there is no `schedule` here"),
         (changed("select id", "delete id"), "file.yaml:5:5: pipeline genres, source_query: a query starts with SELECT"),
         (changed("content.genre", "etl.etl_runs"), "etl.etl_runs is out of reach: queries read from content, ugc"),
+        (
+            changed("content.genre", "shop.genre"),
+            "Add `shop` to VITRINA_SOURCE_SCHEMAS, then restart `vitrina up`, or run",
+        ),
+        (changed("id as genre_id", "id as genre_id, 1"), "column 2 of the query has no name"),
         (changed("id as genre_id", "id"), "the query lacks `genre_id`"),
         (changed("analytics.genre_dim", "genre_dim"), "`genre_dim` is not a target: write `analytics.<table>`"),
         (changed("analytics.genre_dim", "analytics.orders"), "target `analytics.orders` is not in the whitelist"),
@@ -122,6 +127,9 @@ async fn a_wrong_file_is_told_with_its_place() {
 async fn without_the_right_token_nothing_is_done_and_the_way_to_one_is_told() {
     let (list, _) = tokens();
     let here = Deployment::api(&[("VITRINA_TOKENS", &list)]).await;
+    let url = format!("http://{}/docs", here.addr);
+    let astray = here.vitrina(&["ls", "--url", &url]).output().unwrap();
+    assert!(text(&astray).contains("check the path in --url or VITRINA_URL"), "{}", text(&astray));
     let none = mistake(&["ls"], 1, &["the API asks for a token: set VITRINA_TOKEN"]);
     check(&mut here.vitrina(none.typed), &none);
     let wrong =
@@ -159,6 +167,7 @@ fn an_address_that_is_no_api_is_told_from_one_that_does_not_answer() {
         (stranger(lost), "answers, but not as a Vitrina API does (status 404)"),
         (stranger(moved), "sends elsewhere (301): give the address that it names, https://new.example.org/"),
         (stranger(cut), "was lost"),
+        (stranger("EFATAL"), "see whether this is the API's address"),
         (stranger(busy), "the API has too much to do: try again in a moment"),
     ] {
         let output = program().args(["ls", "--url", &url]).output().unwrap();

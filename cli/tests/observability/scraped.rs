@@ -14,7 +14,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("rule VitrinaNoSuccess", "every pipeline that runs regularly has just succeeded"),
     ("rule VitrinaCheckpointLag", "no mart is a day behind"),
     ("rule VitrinaRetryStorm", "nothing is retried"),
-    ("rule VitrinaDeadLettersGrowing", "no row is set aside"),
+    ("rule VitrinaDeadLettersGrowing", "no row is put aside"),
     ("rule VitrinaHorizonHeldBack", "no transaction is left open"),
     ("rule VitrinaNoWorkers", "there are workers"),
     ("rule VitrinaQueueStuck", "jobs are taken up"),

@@ -1,10 +1,7 @@
 //! Which schemas a source query may read.
 
 use super::env::{Env, FromEnv};
-use crate::domain::OWN_SCHEMAS;
-
-/// Schemas that hold our results or the server's catalogue: no more a source than [`OWN_SCHEMAS`].
-const RESERVED: [&str; 2] = ["analytics", "information_schema"];
+use crate::domain::is_reserved;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceConfig {
@@ -36,7 +33,7 @@ fn parse(value: &str) -> Result<SourceConfig, String> {
 }
 
 fn check(name: &str) -> Result<(), String> {
-    if RESERVED.contains(&name) || OWN_SCHEMAS.contains(&name) || name.starts_with("pg_") {
+    if is_reserved(name) {
         return Err(format!("names the schema {name} which is never a source"));
     }
     let starts_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');

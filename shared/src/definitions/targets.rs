@@ -44,7 +44,7 @@ pub enum AllowError {
     Taken(String),
     #[error("pipeline `{0}` has an unfinished run that writes the target: cancel it first")]
     Busy(String),
-    #[error("{} thing(s) are wrong", .0.len())]
+    #[error("wrong fields: {}", .0.len())]
     Wrong(Vec<Problem>),
     #[error(transparent)]
     Database(#[from] sqlx::Error),

@@ -58,7 +58,9 @@ pub fn refusal(limit: Option<MaxRemoved>, removed: u64, of: u64, target: &str, p
     }
     let allowed = match limit {
         Some(limit) => format!("options.max_removed allows {limit}"),
-        None => format!("without options.max_removed a run may remove half of them, or {ALWAYS_REMOVABLE}"),
+        None => {
+            format!("without options.max_removed a run may remove half of them, or {ALWAYS_REMOVABLE} if that is more")
+        }
     };
     Some(format!(
         "{removed} of the {of} rows of `{target}` would be removed, and {allowed}: nothing was removed. Look at what the \

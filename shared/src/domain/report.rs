@@ -178,7 +178,7 @@ pub struct Reconciliation {
     pub target_max: Option<String>,
     pub verdict: Verdict,
     pub sample: Vec<Difference>,
-    /// Why rows may differ without having drifted: the query is not deterministic.
+    /// Why rows may differ without having drifted: the query is not deterministic, or another pipeline writes the target too.
     #[serde(default)]
     pub note: Option<String>,
     pub repaired: Option<Repaired>,

@@ -171,7 +171,7 @@ fn check_relation(relation: &catalog::Relation, author: Author, schemas: &Source
     };
     let full_name = format!("{schema}.{name}");
     if !within_reach || !matches!(relation.kind.as_str(), "r" | "p" | "v" | "m" | "f") {
-        return Err(Refusal::ForeignRelation { name: full_name, schemas: schemas.clone() });
+        return Err(schemas.refuse(full_name, Some(schema)));
     }
     match author {
         Author::User if !relation.readable => Err(Refusal::Unreadable { name: full_name }),

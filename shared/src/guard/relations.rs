@@ -46,8 +46,8 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&self, relation: &ObjectName) -> Result<(), Refusal> {
-        let foreign = || Refusal::ForeignRelation { name: relation.to_string(), schemas: self.schemas.clone() };
-        let names: Vec<String> = relation.0.iter().map(folded).collect::<Option<_>>().ok_or_else(foreign)?;
+        let foreign = |schema| self.schemas.refuse(relation.to_string(), schema);
+        let names: Vec<String> = relation.0.iter().map(folded).collect::<Option<_>>().ok_or_else(|| foreign(None))?;
         match names.as_slice() {
             [name] if self.scopes.iter().any(|scope| scope.visible.contains(name)) => Ok(()),
             [name] => Err(Refusal::UnqualifiedRelation {
@@ -56,7 +56,8 @@ impl Reader<'_> {
                 schemas: self.schemas.clone(),
             }),
             [schema, _] if self.schemas.allows(schema) => Ok(()),
-            [..] => Err(foreign()),
+            [schema, _] => Err(foreign(Some(schema))),
+            [..] => Err(foreign(None)),
         }
     }
 }

@@ -27,8 +27,8 @@ pub enum LifecycleError {
     #[error("`{target}` is being written by a run of pipeline `{writer}`, which is {status}: {}", go_on(*.status, .writer))]
     TargetBusy { target: String, writer: String, status: RunStatus },
     #[error(
-        "pipeline `{other}` writes `{target}` too, by another query: what this one does not return would be \
-         removed with its rows. Give one of them a target of its own, or make them one query"
+        "pipeline `{other}` writes `{target}` too, by another query: this would remove the rows of `{other}`. Give one of \
+         them a target of its own, or make them one query"
     )]
     SharedTarget { target: String, other: String },
     #[error(
@@ -36,10 +36,8 @@ pub enum LifecycleError {
          allow_removal out"
     )]
     RemovesNothing(String),
-    #[error(
-        "run {run} of pipeline `{pipeline}` is not finished, and was not asked for like this: let it end, or cancel it first"
-    )]
-    AnotherRun { run: RunId, pipeline: String },
+    #[error("run {run} of pipeline `{pipeline}` is not finished and {lacks}: let it end, or cancel it first")]
+    AnotherRun { run: RunId, pipeline: String, lacks: &'static str },
     #[error("{transition}{}", advice(.transition))]
     Illegal {
         #[from]

@@ -167,12 +167,13 @@ async fn request(
 
 /// A request for a full run, or for one that may remove rows, is not served by a run of another kind that goes on.
 fn refuse_another_run(seen: &Seen, wanted: WantedRun<'_>) -> Result<(), LifecycleError> {
-    match seen.run {
-        Some(run) if wanted.allow_removal || wanted.full && run.mode != Mode::Full => {
-            Err(LifecycleError::AnotherRun { run: run.id, pipeline: seen.pipeline.draft.name.clone() })
-        }
-        Some(_) | None => Ok(()),
-    }
+    let Some(run) = seen.run else { return Ok(()) };
+    let lacks = match (wanted.full && run.mode != Mode::Full, wanted.allow_removal) {
+        (true, _) => "is not a full run",
+        (false, true) => "cannot be given `allow_removal` now",
+        (false, false) => return Ok(()),
+    };
+    Err(LifecycleError::AnotherRun { run: run.id, pipeline: seen.pipeline.draft.name.clone(), lacks })
 }
 
 /// A run of a pipeline: a full one reads everything, an incremental one goes on where the last one stopped.

@@ -12,12 +12,18 @@ use crate::{
 const REMOVED: &str =
     "checkpoint forgotten: another pipeline removed rows of the target, the next run reads everything";
 
+/// The name of another pipeline that writes other rows to this one's target.
+pub async fn other_writer(tx: &mut PgConnection, pipeline: &Pipeline) -> sqlx::Result<Option<String>> {
+    let others = pipelines::sharing(tx, pipeline.draft.final_target().0).await?;
+    let mut others = others.into_iter().filter(|other| other.id != pipeline.id);
+    Ok(others.find(|other| !other.draft.reads_alike(&pipeline.draft)).map(|other| other.draft.name))
+}
+
 /// Refuses to remove every row that the pipeline's own query does not return where another pipeline writes rows there.
 pub async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) -> Result<(), LifecycleError> {
-    let target = pipeline.draft.final_target().0;
-    let others = pipelines::sharing(tx, target).await?;
-    match others.iter().find(|other| other.id != pipeline.id && !other.draft.reads_alike(&pipeline.draft)) {
-        Some(other) => Err(LifecycleError::SharedTarget { target: target.to_owned(), other: other.draft.name.clone() }),
+    let target = pipeline.draft.final_target().0.to_owned();
+    match other_writer(tx, pipeline).await? {
+        Some(other) => Err(LifecycleError::SharedTarget { target, other }),
         None => Ok(()),
     }
 }

@@ -50,7 +50,7 @@ catalog! {
     RUN_DURATION = "vitrina_run_duration_seconds", Histogram, Deployment, ["pipeline"], "Time from a run's first batch to its end";
     ROWS_READ = "vitrina_rows_read_total", Counter, Deployment, ["pipeline"], "Rows that queries returned, in batches that were committed";
     ROWS_WRITTEN = "vitrina_rows_written_total", Counter, Deployment, ["pipeline", "sink"], "Rows that were inserted or changed in a target";
-    ROWS_REJECTED = "vitrina_rows_rejected_total", Counter, Deployment, ["pipeline"], "Rows that could not be written and were set aside";
+    ROWS_REJECTED = "vitrina_rows_rejected_total", Counter, Deployment, ["pipeline"], "Rows that could not be written and were put aside";
     ROWS_REMOVED = "vitrina_rows_removed_total", Counter, Deployment, ["pipeline"], "Rows that were removed because their query returns them no more";
     BATCHES = "vitrina_batches_total", Counter, Deployment, ["pipeline", "result"], "Batches, by result: committed or failed";
     PIPELINE_STATUS = "vitrina_pipeline_status", Gauge, Deployment, ["pipeline", "status"], "1 for the status that a pipeline has, 0 for the others";
@@ -61,7 +61,7 @@ catalog! {
     LAST_START = "vitrina_last_run_start_timestamp_seconds", Gauge, Deployment, ["pipeline"], "When the last run began, as a Unix time";
     LAST_END = "vitrina_last_run_end_timestamp_seconds", Gauge, Deployment, ["pipeline", "status"], "When the last run ended that ended so, as a Unix time";
     USUAL_INTERVAL = "vitrina_usual_interval_seconds", Gauge, Deployment, ["pipeline"], "Usual time between successful runs of an enabled pipeline: the median of the last eight";
-    OPEN_DEAD_LETTERS = "vitrina_open_dead_letters", Gauge, Deployment, ["pipeline"], "Rows that were set aside and neither replayed nor settled since; counted up to 10,000";
+    OPEN_DEAD_LETTERS = "vitrina_open_dead_letters", Gauge, Deployment, ["pipeline"], "Rows that were put aside and neither replayed nor settled since; counted up to 10,000";
     QUEUE_JOBS = "vitrina_queue_jobs", Gauge, Deployment, ["state"], "Jobs in the queue: pending (due), delayed (due later) or running";
     QUEUE_OLDEST = "vitrina_queue_oldest_pending_seconds", Gauge, Deployment, [], "How long the oldest pending job has been due; 0 if there is none";
     WORKERS = "vitrina_workers", Gauge, Deployment, [], "Workers that reported within the last minute";

@@ -115,7 +115,7 @@ fn unknown(key: &str, sequences: &[Sequence]) -> String {
             sequences.iter().map(|sequence| sequence.name.as_str()).collect::<Vec<_>>().join(" and "),
         ),
         None => format!(
-            "it is unknown in which order rows with a new `{key}` become visible: it is neither a timestamptz nor a column \
+            "rows may commit in another order than `{key}`, and a run could skip some: it is neither a timestamptz nor a column \
              of a table whose default is the next number of a sequence. {SAY_SO}"
         ),
     }

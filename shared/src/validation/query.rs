@@ -2,10 +2,13 @@
 
 use crate::{
     domain::{ColumnType, Mode, NullKeys, PipelineDraft, Problem, SourceColumn, clock_key::ClockKey},
-    guard::{self, Describing, Description, GuardError, Placeholder, SourceSchemas},
+    guard::{self, Describing, Description, GuardError, Placeholder, Refusal, SourceSchemas},
 };
 
 use super::Reader;
+
+/// What PostgreSQL calls a column without a name.
+const UNNAMED: &str = "?column?";
 
 /// Takes the query through all layers of the guard.
 pub(super) async fn read(
@@ -17,6 +20,9 @@ pub(super) async fn read(
     let query = guard::parse(sql, schemas)?;
     let (query, Description { columns, types, relations, origins, unsteady }) =
         describing.describe(query, walk, schemas).await?;
+    if let Some(place) = columns.iter().position(|column| column.name == UNNAMED) {
+        return Err(Refusal::UnnamedColumn { place: place + 1 }.into());
+    }
     Ok(Reader { query, arriving: columns.clone(), columns, types, relations, origins, unsteady })
 }
 

@@ -199,6 +199,19 @@ fn system_schemas_stay_closed_even_when_configured() {
 }
 
 #[test]
+fn a_schema_that_could_become_a_source_is_refused_with_the_setting_that_opens_it() {
+    let said = |sql: &str| parse(sql).unwrap_err().to_string();
+    let told = said("select * from shop.orders");
+    assert!(
+        told.contains("shop.orders is out of reach") && told.contains("Add `shop` to VITRINA_SOURCE_SCHEMAS"),
+        "{told}"
+    );
+    for closed in ["etl.etl_runs", "analytics.film_dim", "pg_catalog.pg_authid", "vitrina.content.film_work"] {
+        assert!(!said(&format!("select * from {closed}")).contains("VITRINA_SOURCE_SCHEMAS"), "{closed}");
+    }
+}
+
+#[test]
 fn placeholders_become_numbered_parameters_with_types() {
     let types = ParameterTypes { key: "timestamp with time zone".to_owned(), id: "uuid".to_owned() };
     let cases = [

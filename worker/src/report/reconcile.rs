@@ -53,9 +53,25 @@ pub async fn compare_target(
         tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
         result.repaired = Some(repaired);
     }
+    note_other_writer(&mut tx, &subject, &mut result).await?;
     result.took_ms = begun.elapsed().as_millis() as u64;
     finish(&mut tx, job, &result).await?;
     tx.commit().await.map_err(at_commit)
+}
+
+/// Rows that another pipeline writes to the target are extra in every comparison, and have not drifted.
+async fn note_other_writer(
+    tx: &mut PgConnection,
+    subject: &Subject,
+    result: &mut Reconciliation,
+) -> Result<(), BatchError> {
+    if result.extra.unwrap_or(result.target_rows - result.source_rows) > 0
+        && let Some(other) = lifecycle::other_writer(tx, &subject.pipeline).await?
+    {
+        let shared = format!("pipeline `{other}` writes this target too: rows that only it writes count as extra here");
+        result.note = Some([shared].into_iter().chain(result.note.take()).collect::<Vec<_>>().join("\n"));
+    }
+    Ok(())
 }
 
 /// Keys are compared as the query returns them, and rows as the plan's steps make them.

@@ -91,6 +91,30 @@ async fn a_repair_waits_for_the_run_of_another_pipeline_on_its_target() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rows_of_another_pipeline_on_the_target_are_extra_and_the_comparison_says_whose() {
+    let world = World::with_worker().await;
+    world.items(1, 20).await;
+    let of = |name: &str, condition: &str| {
+        draft(name, Mode::Incremental, &format!("{ITEMS} where {condition}"), "analytics.item", 30)
+    };
+    let lower = world.pipeline(&of("lower", "id <= 10")).await;
+    let upper = world.pipeline(&of("upper", "id > 10")).await;
+    world.succeeds(lower).await;
+    for (depth, both, note) in
+        [(Depth::Rows, false, None), (Depth::Counts, true, Some("upper")), (Depth::Keys, true, Some("upper"))]
+    {
+        if both {
+            world.succeeds(upper).await;
+        }
+        let found = world.report(lower, &ReportRequest::Reconcile { depth, repair: Repair::Nothing }).await;
+        let told = note.map(|other| {
+            format!("pipeline `{other}` writes this target too: rows that only it writes count as extra here")
+        });
+        assert_eq!(found["note"].as_str(), told.as_deref(), "{found}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_not_repeated_into_another_target_or_with_another_query() {
     let world = World::with_worker().await;
     world.items(1, 100).await;

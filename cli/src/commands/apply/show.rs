@@ -7,7 +7,7 @@ use super::{
     plan::{Action, PipelinePlan, Plan},
 };
 use crate::{
-    commands::objects,
+    commands::objects::{self, says_something},
     output::{BAD, BOLD, DIM, GOOD, WARN, paint, printable},
 };
 
@@ -49,19 +49,18 @@ fn pipeline(pipeline: &PipelinePlan) -> Vec<String> {
     }
 }
 
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) => true,
-    }
+/// A field's value; a plan step by step.
+fn shown(value: &Value) -> String {
+    let steps = |tasks: &Vec<Value>| {
+        let steps = objects::steps(tasks).map(|(name, step)| format!("{name}: {}", step.replace('\n', "\n  ")));
+        steps.collect::<Vec<_>>().join("\n")
+    };
+    value.as_array().map_or_else(|| printable(&objects::text(value)), steps)
 }
 
 /// One field: on a line where both fit there, else line by line.
 fn difference(change: &Change) -> Vec<String> {
-    let (from, to) = (printable(&objects::text(&change.from)), printable(&objects::text(&change.to)));
+    let (from, to) = (shown(&change.from), shown(&change.to));
     let field = &change.field;
     if from.contains('\n') || to.contains('\n') || from.len() + to.len() > 60 {
         let head = format!("      {field}:");

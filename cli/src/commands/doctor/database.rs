@@ -12,7 +12,7 @@ use vitrina_shared::{
 };
 
 use super::check::{Check, Findings};
-use crate::client::Installation;
+use crate::{client::Installation, output::counted};
 
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
@@ -26,7 +26,11 @@ pub(super) async fn examine(url: &DatabaseUrl, api: Option<&Installation>, findi
     let mut connection = match connected {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => {
-            return findings.add(Check::wrong("database", format!("{url} refuses: {error}"), advice(&error)));
+            return findings.add(Check::wrong(
+                "database",
+                format!("{url} refuses: {}", database::message(&error)),
+                advice(&error),
+            ));
         }
         Err(_) => {
             let detail = format!("{url} did not answer within {} s", ANSWERS_WITHIN.as_secs());
@@ -34,7 +38,11 @@ pub(super) async fn examine(url: &DatabaseUrl, api: Option<&Installation>, findi
         }
     };
     if let Err(error) = check_server(&mut connection, url, api, findings).await {
-        findings.add(Check::wrong("database", format!("could not look further: {error}"), "see the server's log"));
+        findings.add(Check::wrong(
+            "database",
+            format!("could not look further: {}", database::message(&error)),
+            "see the server's log",
+        ));
     }
     // The connection was only for the checks.
     let _ = connection.close().await;
@@ -64,8 +72,7 @@ async fn check_server(
     }
     owners(connection, findings).await?;
     if migrations(connection, findings).await? {
-        rights(connection, &found, findings).await?;
-        account(connection, findings).await?;
+        rights(connection, findings).await?;
         functions(connection, findings).await?;
         queue(connection, findings).await?;
         sources(connection, api, findings).await?;
@@ -94,39 +101,36 @@ async fn migrations(connection: &mut PgConnection, findings: &mut Findings) -> s
             format!("use the newer Vitrina that migrated it; this one is {}", env!("CARGO_PKG_VERSION")),
         ),
         (None, 0) => Check::good("migrations", format!("all {} are applied", standing.applied)),
-        (None, missing) if standing.applied == 0 => {
-            Check::wrong("migrations", format!("none of {missing} is applied"), MIGRATE)
-        }
-        (None, missing) => Check::wrong("migrations", format!("{missing} are not applied yet"), MIGRATE),
+        (None, _) if standing.applied == 0 => Check::wrong("migrations", "none is applied", MIGRATE),
+        (None, missing) => Check::wrong("migrations", format!("not applied yet: {missing}"), MIGRATE),
     });
     Ok(is_current)
 }
 
-async fn rights(connection: &mut PgConnection, found: &server::Server, findings: &mut Findings) -> sqlx::Result<()> {
-    let account = &found.account;
+/// Whether the account may do what services need, and no more. The owner's account need not: services have another one.
+async fn rights(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
+    let (account, excess) = server::account(connection).await?;
+    findings.add(match excess {
+        Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
+        None => Check::good("account", format!("{account} owns nothing of ours")),
+    });
+    let lacks = |name, detail, fix| match excess {
+        Some(_) => Check::note(name, detail, rights::USE_THE_APP_ACCOUNT),
+        None => Check::wrong(name, detail, fix),
+    };
     let mut unreachable = server::tables_out_of_reach(connection).await?;
     unreachable.extend(server::functions_out_of_reach(connection).await?);
     findings.add(if unreachable.is_empty() {
         Check::good("rights", format!("{account} may work with our tables, read the sources and write the marts"))
     } else {
         let detail = format!("{account} may not use {}", unreachable.join(", "));
-        Check::wrong("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
+        lacks("rights", detail, format!("connect as vitrina_app, or {MIGRATE}"))
     });
     findings.add(if server::sees_other_sessions(connection).await? {
         Check::good("horizon", "open transactions of others are visible (pg_read_all_stats)")
     } else {
         let detail = format!("{account} does not see open transactions of others; rows that commit late may be missed");
-        Check::wrong("horizon", detail, format!("grant pg_read_all_stats to {account}"))
-    });
-    Ok(())
-}
-
-/// Whether the account may do more than it needs.
-async fn account(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
-    let (account, excess) = server::account(connection).await?;
-    findings.add(match excess {
-        Some(excess) => Check::note("account", format!("{account} {excess}"), rights::USE_THE_APP_ACCOUNT),
-        None => Check::good("account", format!("{account} owns nothing of ours")),
+        lacks("horizon", detail, format!("grant pg_read_all_stats to {account}"))
     });
     Ok(())
 }
@@ -228,7 +232,7 @@ async fn sources(
             );
             Check::note(&name, detail, fix)
         } else {
-            Check::good(&name, format!("{} tables, all readable", found.tables))
+            Check::good(&name, format!("{}, all readable", counted(found.tables, "table")))
         });
     }
     Ok(())
@@ -240,7 +244,7 @@ async fn notifications(connection: &mut PgConnection, url: &DatabaseUrl, finding
     let came = timeout(ANSWERS_WITHIN, round_trip(connection, url)).await;
     findings.add(match came {
         Ok(Ok(())) => Check::good("notify", format!("LISTEN and NOTIFY work ({} ms)", began.elapsed().as_millis())),
-        Ok(Err(error)) => Check::wrong("notify", format!("LISTEN failed: {error}"), DIRECT),
+        Ok(Err(error)) => Check::wrong("notify", format!("LISTEN failed: {}", database::message(&error)), DIRECT),
         Err(_) => Check::wrong("notify", "a notification did not come back", DIRECT),
     });
 }

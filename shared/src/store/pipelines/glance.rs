@@ -16,7 +16,7 @@ pub struct Glance {
     pub sink: String,
     /// The key up to which it is durably written.
     pub checkpoint_key: Option<String>,
-    /// Rows that were set aside and wait: 10,000 where there are more.
+    /// Rows that were put aside and wait: 10,000 where there are more.
     pub open_dead_letters: i64,
     /// Transactions whose rows will be read again.
     pub rereads: i64,
