@@ -16,6 +16,7 @@ mod reports;
 mod runs;
 mod service;
 mod silence;
+mod stream_limits;
 mod support;
 mod targets;
 mod validation;
