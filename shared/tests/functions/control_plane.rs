@@ -268,32 +268,41 @@ async fn the_fingerprint_of_relations_changes_with_whatever_is_changed_about_the
 }
 
 #[tokio::test]
-async fn the_file_of_a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
+async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
     let db = TestDatabase::create().await;
-    run(db.admin(), "create table analytics.\"Own mart\" (id int primary key)").await;
+    run(
+        db.admin(),
+        "create table analytics.\"Own mart\" (id int primary key);
+         create table analytics.parts (id int) partition by list (id);
+         create table analytics.part partition of analytics.parts for values in (1);
+         create table analytics.old_part partition of analytics.parts for values in (2)",
+    )
+    .await;
     let mut app = db.pool().acquire().await.unwrap();
-    let file = "select etl.file_of('analytics.Own mart')";
-    let mut before = text(&mut app, file).await;
-    assert_ne!(before, "null");
-    for change in [
-        "truncate analytics.\"Own mart\"",
-        "vacuum full analytics.\"Own mart\"",
-        "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+    for (mart, change, is_other) in [
+        ("Own mart", "insert into analytics.\"Own mart\" values (1)", false),
+        ("Own mart", "delete from analytics.\"Own mart\"", false),
+        ("Own mart", "vacuum analytics.\"Own mart\"", false),
+        ("Own mart", "alter table analytics.\"Own mart\" add v text", false),
+        ("Own mart", "truncate analytics.\"Own mart\"", true),
+        ("Own mart", "vacuum full analytics.\"Own mart\"", true),
+        (
+            "Own mart",
+            "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+            true,
+        ),
+        ("parts", "create table analytics.new_part partition of analytics.parts for values in (3)", false),
+        ("parts", "drop table analytics.old_part", false),
+        ("parts", "truncate analytics.part", true),
+        ("parts", "truncate analytics.parts", true),
+        ("parts", "drop table analytics.parts; create table analytics.parts (id int) partition by list (id)", true),
     ] {
+        let noted = text(&mut app, &format!("select etl.files_of('analytics.{mart}')::text")).await;
         run(db.admin(), change).await;
-        let after = text(&mut app, file).await;
-        assert_ne!(after, before, "{change}");
-        before = after;
-    }
-    for same in [
-        "insert into analytics.\"Own mart\" values (1)",
-        "delete from analytics.\"Own mart\"",
-        "vacuum analytics.\"Own mart\"",
-    ] {
-        run(db.admin(), same).await;
-        assert_eq!(text(&mut app, file).await, before, "{same}");
+        let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.{mart}'))::text");
+        assert_eq!(text(&mut app, &other).await, is_other.to_string(), "{change}");
     }
     for none in ["analytics.no", "es:films", "content.item"] {
-        assert_eq!(text(&mut app, &format!("select etl.file_of('{none}')")).await, "null", "{none}");
+        assert_eq!(text(&mut app, &format!("select etl.files_of('{none}')::text")).await, "null", "{none}");
     }
 }
