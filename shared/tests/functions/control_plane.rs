@@ -105,11 +105,33 @@ async fn the_services_remove_only_what_is_older_than_a_day_from_the_log() {
     let db = TestDatabase::create().await;
     sqlx::query(ENTRY).bind("deleted since").execute(db.pool()).await.unwrap();
     let mut app = db.pool().acquire().await.unwrap();
-    let (code, message) = failure(&mut app, "select etl.prune_log('0', 10)").await;
-    assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"));
+    // The second is longer than a day by its months of 30 days, and yet `now()` minus it is in the future.
+    for kept in ["'0'", "'-12 mons 361 days'", "'23:59:59'", "null"] {
+        let (code, message) = failure(&mut app, format!("select etl.prune_log({kept}, 10)")).await;
+        assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"), "{kept}");
+    }
+    for most in ["0", "-1", "null"] {
+        let (code, message) = failure(&mut app, format!("select etl.prune_log('1 day', {most})")).await;
+        assert_eq!((code.as_str(), message.as_str()), ("22023", "one entry at least is removed at a time"), "{most}");
+    }
     assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "0");
     run(db.admin(), "update etl.etl_transitions set at = at - interval '25 hours'").await;
-    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "1");
+    assert_eq!(text(&mut app, "select etl.prune_log('24 hours', 10)").await, "1");
+}
+
+#[tokio::test]
+async fn an_entry_of_the_future_keeps_no_old_entry_in_the_log() {
+    let db = TestDatabase::create().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    for (name, at) in [("old", "-2 days"), ("ahead", "9 days"), ("later", "-2 days"), ("young", "-1 hour")] {
+        sqlx::query(ENTRY).bind(name).execute(&mut *app).await.unwrap();
+        run(db.admin(), format!("update etl.etl_transitions set at = now() + '{at}' where pipeline = '{name}'")).await;
+    }
+    let later = text(&mut app, "select id from etl.etl_transitions where pipeline = 'later'").await;
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "2");
+    let kept = "select string_agg(pipeline, ', ' order by id) from etl.etl_transitions";
+    assert_eq!(text(&mut app, kept).await, "ahead, young");
+    assert_eq!(text(&mut app, "select up_to from etl.etl_log_removed").await, later);
 }
 
 #[tokio::test]
