@@ -30,7 +30,7 @@ use vitrina_shared::{
 };
 
 pub use self::{
-    rows::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block},
+    rows::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block, is_cut},
     walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
 };
 use crate::error::BatchError;

@@ -1,7 +1,9 @@
 //! `etl.etl_dead_letters`: rows that could not be written, with the reason.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use sqlx::{PgConnection, types::Json};
 
 use crate::domain::{ErrorClass, PipelineId, RunId};
@@ -119,10 +121,13 @@ pub async fn list(
     .await
 }
 
+/// The key columns of a row, by name. Each value is the JSON that the database has: a number of Rust would be rounded.
+pub type RowKey = BTreeMap<String, Option<Box<RawValue>>>;
+
 #[derive(Debug)]
 pub struct Letter {
     pub id: i64,
-    pub key: Value,
+    pub key: Json<RowKey>,
 }
 
 /// Locks up to `limit` open letters of a pipeline, the oldest or those with these ids.
@@ -135,7 +140,7 @@ pub async fn lock_open(
     sqlx::query_as!(
         Letter,
         r#"
-        select id, key
+        select id, key as "key: Json<RowKey>"
         from etl.etl_dead_letters
         where pipeline_id = $1 and replayed_at is null and ($2::bigint[] is null or id = any($2))
         order by id

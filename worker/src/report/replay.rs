@@ -25,8 +25,9 @@ use super::{finish, keep_runs_away, subject};
 use crate::{
     environment::Environment,
     error::BatchError,
+    rejected::MOST_REJECTED_BYTES,
     sink::{Replayed, Row, Sink, Subject},
-    source::{RowsQuery, Scope, SourceRow, Wanted, too_long},
+    source::{KeyColumn, RowStream, RowsQuery, Scope, SourceRow, Wanted, is_cut, too_long},
     step::ProcessedRow,
 };
 
@@ -60,11 +61,15 @@ struct Replaying<'a> {
 impl Replaying<'_> {
     async fn all(&self, tx: &mut PgConnection, ids: Option<&[i64]>) -> Result<Replay, BatchError> {
         let letters = dead_letters::lock_open(tx, self.subject.pipeline.id, ids, MAX_REPLAYED as i64).await?;
-        let mut fates = self.fates(tx, &letters).await?;
+        let whole: Vec<&Letter> = letters.iter().filter(|letter| self.unsought(letter).is_none()).collect();
+        let mut fates = self.fates(tx, &whole).await?;
         let mut replay = Replay::default();
         for letter in &letters {
             let (outcome, error) = match fates.remove(&letter.id) {
-                None => (ReplayOutcome::Gone, None),
+                None => match self.unsought(letter) {
+                    None => (ReplayOutcome::Gone, None),
+                    unsought => (ReplayOutcome::Refused, unsought),
+                },
                 Some(Ok(outcome)) => (outcome, None),
                 Some(Err(refusal)) => (ReplayOutcome::Refused, Some(refusal)),
             };
@@ -82,15 +87,28 @@ impl Replaying<'_> {
         Ok(replay)
     }
 
+    /// Why the row of a letter cannot be looked for, so that it is not known to be gone.
+    fn unsought(&self, letter: &Letter) -> Option<String> {
+        self.subject.walk().key.iter().find_map(|KeyColumn { name, .. }| match letter.key.get(name) {
+            None => {
+                Some(format!("the letter was put aside by another key, without `{name}`: its row cannot be looked for"))
+            }
+            Some(Some(value)) if is_cut(value) => Some(format!(
+                "only the beginning of `{name}` was kept, so the row cannot be looked for: run the pipeline again"
+            )),
+            Some(_) => None,
+        })
+    }
+
     /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate, nor has one
     /// that a step drops.
-    async fn fates(&self, tx: &mut PgConnection, letters: &[Letter]) -> Result<BTreeMap<i64, Replayed>, BatchError> {
+    async fn fates(&self, tx: &mut PgConnection, letters: &[&Letter]) -> Result<BTreeMap<i64, Replayed>, BatchError> {
         // Taken before the rows are read: whatever was read before them is older.
         let number = write_numbers::take(tx).await?;
-        let keys = letters.iter().map(|letter| letter.key.clone()).collect();
+        let keys = letters.iter().map(|letter| letter.key.0.clone()).collect();
         let query = RowsQuery { wanted: Wanted::Keys(keys), scope: Scope::Everything, bodies: true };
         let reading = &self.subject.reading;
-        let current: Vec<SourceRow> = reading.rows(tx, query).try_collect().await?;
+        let current = gather(reading.rows(tx, query)).await?;
         let (mut fates, mut read, mut short) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for row in current {
             let letter = letters.get(row.place).ok_or_else(|| BatchError::fatal("a row came that was not sought"))?.id;
@@ -117,9 +135,28 @@ impl Replaying<'_> {
         fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));
         for letter in letters {
             let Some(Err(refusal)) = fates.get(&letter.id) else { continue };
-            let row = read.remove(&letter.id).unwrap_or_else(|| letter.key.to_string());
+            let row = match read.remove(&letter.id) {
+                Some(row) => row,
+                None => letter.key.encode_to_string().map_err(|error| BatchError::fatal(error.to_string()))?,
+            };
             dead_letters::refuse_again(tx, letter.id, &row, refusal).await?;
         }
         Ok(fates)
     }
+}
+
+/// The rows, unless they take too much memory: how many letters there are says nothing about that.
+async fn gather(mut rows: RowStream<'_>) -> Result<Vec<SourceRow>, BatchError> {
+    let (mut gathered, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.try_next().await? {
+        bytes += row.doc.as_ref().map_or(0, String::len);
+        if bytes > MOST_REJECTED_BYTES {
+            return Err(BatchError::fatal(format!(
+                "the rows of these letters have more than {} MiB together: replay fewer of them at once, by their ids",
+                MOST_REJECTED_BYTES >> 20
+            )));
+        }
+        gathered.push(row);
+    }
+    Ok(gathered)
 }

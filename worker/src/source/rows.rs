@@ -1,8 +1,8 @@
 //! Rows as they are now, for reports: which of them are wanted, and which should be in the target by now.
 
 use futures_util::{Stream, TryStreamExt, stream::BoxStream};
-use serde_json::Value;
-use vitrina_shared::domain::Checkpoint;
+use serde_json::value::RawValue;
+use vitrina_shared::{domain::Checkpoint, store::dead_letters::RowKey};
 
 use crate::error::BatchError;
 
@@ -23,8 +23,18 @@ pub enum Wanted {
     First(u32),
     /// The newest with each of these ids ([`id_of_row`](crate::row_id::id_of_row)), in this order.
     Ids(Vec<String>),
-    /// The newest with each of these keys, in this order. Each is a JSON object of the key's columns, as dead letters have it.
-    Keys(Vec<Value>),
+    /// The newest with each of these keys, in this order, as dead letters have them. A null is sought like any value.
+    Keys(Vec<RowKey>),
+}
+
+/// Characters that are kept of a key's value that is too long; [`CUT`] follows them.
+pub const SHOWN: usize = 200;
+pub const CUT: char = '…';
+
+/// Whether a value of a key, as JSON, is the beginning of a longer one.
+pub fn is_cut(value: &RawValue) -> bool {
+    let is_cut = |text: String| text.ends_with(CUT) && text.chars().count() == SHOWN + 1;
+    serde_json::from_str(value.get()).is_ok_and(is_cut)
 }
 
 /// Which rows of the source should be in the target by now.

@@ -56,7 +56,7 @@ async fn nothing_is_executed(world: &World) {
 }
 
 /// A pipeline whose rows pass through the worker.
-fn masked(mut draft: PipelineDraft) -> PipelineDraft {
+pub fn masked(mut draft: PipelineDraft) -> PipelineDraft {
     let step = |order_index, task_type, body: &str, options: Value| Task {
         order_index,
         task_type,

@@ -1,9 +1,12 @@
 //! Dead letters, tried again.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{Mode, OnRowError, PipelineId, ReportRequest, ReportStatus};
+use vitrina_shared::domain::{Mode, OnRowError, PipelineDraft, PipelineId, ReportRequest, ReportStatus};
 
-use crate::support::{ITEMS, World, draft, eventually};
+use crate::{
+    bounds::masked,
+    support::{ITEMS, World, draft, eventually},
+};
 
 /// A mart that refuses long names, and the pipeline that puts them aside.
 async fn strict(world: &World, mode: Mode) -> PipelineId {
@@ -120,4 +123,101 @@ async fn a_row_with_what_no_jsonb_can_hold_is_put_aside_like_any_other() {
     assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["refused"]);
     world.sql("update content.item set raw = '{}' where id = 3").await;
     assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["written"]);
+}
+
+/// A pipeline from `content.odd` to a mart of the same columns, which refuses names that are too long.
+async fn odd(world: &World, key: &str, rows: &str) -> PipelineDraft {
+    world
+        .sql(&format!(
+            "create table content.odd (id {key}, name text, modified timestamptz default now());
+             insert into content.odd (id, name) {rows}"
+        ))
+        .await;
+    world.target("odd", &format!("id {key} not null, name varchar(10), modified timestamptz"), &["id"]).await;
+    let query = "select id, name, modified from content.odd";
+    let mut draft = draft("odd", Mode::Full, query, "analytics.odd", 100);
+    draft.options.on_row_error = Some(OnRowError::DeadLetter);
+    draft.options.max_rejects = Some(1000);
+    draft
+}
+
+/// Puts every row aside, mends them all, and writes them by a replay.
+async fn all_come_back(key: &str, rows: &str) {
+    let world = World::with_worker().await;
+    let draft = odd(&world, key, rows).await;
+    let pipeline = world.pipeline(&draft).await;
+    let run = world.succeeds(pipeline).await;
+    let count = world.number("select count(*) from content.odd").await;
+    assert_eq!((run.rows_rejected, run.rows_written), (count, 0));
+    world.sql("update content.odd set name = 'mended'").await;
+    let replayed = replay(&world, pipeline, None).await;
+    assert_eq!((&replayed["written"], &replayed["left"]), (&json!(count), &json!(0)), "{replayed}");
+    world.assert_same("select id, name, modified from content.odd", "analytics.odd").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_no_float_can_hold_is_found_as_it_is() {
+    let rows = "select id, 'much too long a name' from unnest(array[36893488147419103233, 123456789012345678.123,
+                -0.10000000000000000000000001, 1.50, 10::numeric ^ 400 + 1, 'NaN']) as id";
+    all_come_back("numeric", rows).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_takes_no_row_whose_key_is_near() {
+    let world = World::with_worker().await;
+    let rows = "values (123456789012345678.123, 'much too long a name'), (123456789012345660, 'near'), (18446744073709551617, 'near')";
+    let draft = odd(&world, "numeric", rows).await;
+    let pipeline = world.pipeline(&draft).await;
+    world.succeeds(pipeline).await;
+    world.sql("delete from content.odd where name <> 'near'; delete from analytics.odd").await;
+    assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["gone"]);
+    assert_eq!(world.number("select count(*) from analytics.odd").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_float_is_found_by_all_of_its_digits() {
+    let rows = "select distinct (random() - 0.5) * 10::float8 ^ (n % 40 - 20), 'much too long a name' from generate_series(1, 300) n
+                union all values (5e-324::float8, 'much too long a name'), (1.7976931348623157e308, 'much too long a name'),
+                ('-Infinity', 'much too long a name')";
+    all_come_back("float8", rows).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_without_a_key_is_found_and_refused_again_until_it_is_gone() {
+    let world = World::with_worker().await;
+    let rows = "values (null, 'none'), (1, 'much too long a name'), (2, 'fine'), (3, 'much too long a name')";
+    let draft = odd(&world, "bigint", rows).await;
+    let pipeline = world.pipeline(&draft).await;
+    let run = world.succeeds(pipeline).await;
+    assert_eq!((run.rows_rejected, run.rows_written), (3, 1));
+    world.sql("update content.odd set name = 'mended' where id = 1; delete from content.odd where id = 3").await;
+    let first = replay(&world, pipeline, None).await;
+    assert_eq!((&first["refused"], &first["written"], &first["gone"]), (&json!(1), &json!(1), &json!(1)), "{first}");
+    assert_eq!(
+        world.text("select key from etl.etl_dead_letters where replayed_at is null").await.as_deref(),
+        Some(r#"{"id": null}"#)
+    );
+    world.sql("delete from content.odd where id is null").await;
+    assert_eq!(outcomes(&replay(&world, pipeline, None).await), ["gone"]);
+}
+
+/// Neither the row with a key that was cut nor one whose key is its beginning may be taken for the letter's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_whose_row_cannot_be_looked_for_stays_open() {
+    let mut world = World::new().await;
+    world.start_worker(&[("VITRINA_MAX_ROW_BYTES", "1048576")]);
+    let rows = "values (repeat('k', 9000), repeat('x', 2 * 1024 * 1024)), (repeat('k', 200), 'beginning')";
+    // Rows have a limit where they pass through the worker.
+    let pipeline = world.pipeline(&masked(odd(&world, "text", rows).await)).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_rejected, 1);
+    world.sql("update content.odd set name = 'short' where length(id) > 200; delete from analytics.odd").await;
+    let cut = replay(&world, pipeline, None).await;
+    assert_eq!((outcomes(&cut), &cut["left"]), (vec!["refused"], &json!(1)), "{cut}");
+    assert!(cut["letters"][0]["error"].as_str().unwrap().contains("only the beginning of `id`"), "{cut}");
+    assert_eq!(world.number("select count(*) from analytics.odd").await, 0);
+
+    // Nor may a letter of another key be closed.
+    world.sql(r#"update etl.etl_dead_letters set key = '{"code": 1}'"#).await;
+    let other = replay(&world, pipeline, None).await;
+    assert_eq!((outcomes(&other), &other["left"]), (vec!["refused"], &json!(1)), "{other}");
 }

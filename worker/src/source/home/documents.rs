@@ -6,12 +6,13 @@ use vitrina_shared::{
 };
 
 use super::statements::{PageSql, TOTAL};
-use crate::source::{KeyColumn, RowForm};
+use crate::source::{
+    KeyColumn, RowForm,
+    rows::{CUT, SHOWN},
+};
 
 /// Bytes of a key's value that are kept of a row that is too long itself.
 const LONGEST_KEY: usize = 8 * 1024;
-/// Characters that are kept of a longer one.
-const SHOWN: usize = 200;
 
 impl PageSql<'_> {
     /// Returns the page's rows as JSON, and in a last row without one what is known of the page. Of a row that is too long only
@@ -87,6 +88,6 @@ pub fn as_text(column: &SourceColumn) -> bool {
 /// The value of a key as JSON; its beginning where it is long itself.
 fn short(key: &str) -> String {
     format!(
-        "case when octet_length({key}::text) > {LONGEST_KEY} then to_json(left({key}::text, {SHOWN})) else to_json({key}) end"
+        "case when octet_length({key}::text) > {LONGEST_KEY} then to_json(left({key}::text, {SHOWN}) || '{CUT}') else to_json({key}) end"
     )
 }

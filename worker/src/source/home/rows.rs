@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{SourceColumn, column_type::Extremes},
     sql::{literal, quote},
+    store::dead_letters::RowKey,
 };
 
 use super::PageSql;
@@ -29,7 +30,7 @@ pub fn read<'a>(connection: &'a mut PgConnection, walk: &Walk, query: RowsQuery)
         Wanted::All { .. } => {}
         Wanted::First(rows) => limit = rows.into(),
         Wanted::Ids(ids) => parameters.extend(ids.into_iter().map(Some)),
-        Wanted::Keys(keys) => parameters.extend(keys.into_iter().map(|key| Some(key.to_string()))),
+        Wanted::Keys(keys) => parameters.extend(keys.iter().map(|key| serde_json::to_string(key).ok())),
     }
     let rows = sqlx::query_as::<_, (i64, _, _, _, _)>(ROWS).bind(statement).bind(parameters).bind(limit);
     let row = |(place, key, settled, doc, bytes)| {
@@ -80,7 +81,9 @@ impl PageSql<'_> {
                 let same = format!("{} collate \"C\" = sought.id", self.row_id());
                 (Some(PLACE.to_owned()), PLACE, sought("value as id", &rows, &same))
             }
-            Wanted::Keys(_) => (Some(PLACE.to_owned()), PLACE, sought(&self.sought_keys(), &rows, &self.same_key())),
+            Wanted::Keys(keys) => {
+                (Some(PLACE.to_owned()), PLACE, sought(&self.sought_keys(), &rows, &self.same_key(keys)))
+            }
         };
         let (only, order) = self.newest_of(newest_by);
         let (doc, bytes, whole) = match query.bodies {
@@ -104,17 +107,28 @@ impl PageSql<'_> {
 
     /// The wanted keys, of the source's types.
     fn sought_keys(&self) -> String {
-        let columns = self.walk().key.iter().filter_map(|key| self.source_column(&key.name)).enumerate();
         let typed = |(n, column): (usize, &SourceColumn)| {
             format!("(value::jsonb ->> {})::{} as k{n}", literal(&column.name), column.cast_type())
         };
-        columns.map(typed).collect::<Vec<_>>().join(", ")
+        self.key_columns().map(typed).collect::<Vec<_>>().join(", ")
     }
 
-    fn same_key(&self) -> String {
-        let same =
-            self.walk().key.iter().enumerate().map(|(n, key)| format!("source.{} = sought.k{n}", quote(&key.name)));
-        same.collect::<Vec<_>>().join(" and ")
+    /// The condition of a row having a wanted key. Nulls are equal as records are: unlike `is not distinct from`, that can be
+    /// merged. No index serves it, so a column is compared so only if a null is wanted.
+    fn same_key(&self, keys: &[RowKey]) -> String {
+        let same = |(n, column): (usize, &SourceColumn)| {
+            let name = quote(&column.name);
+            let is_null = |key: &RowKey| key.get(&column.name).is_none_or(Option::is_none);
+            match keys.iter().any(is_null) {
+                true => format!("row(source.{name}::{})::record = row(sought.k{n})::record", column.cast_type()),
+                false => format!("source.{name} = sought.k{n}"),
+            }
+        };
+        self.key_columns().map(same).collect::<Vec<_>>().join(" and ")
+    }
+
+    fn key_columns(&self) -> impl Iterator<Item = (usize, &SourceColumn)> {
+        self.walk().key.iter().filter_map(|key| self.source_column(&key.name)).enumerate()
     }
 
     /// Counts settled rows and others, with the least and greatest values of a column in the settled ones.

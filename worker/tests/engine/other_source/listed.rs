@@ -167,7 +167,9 @@ fn place_of(id: i64, wanted: &Wanted) -> Option<usize> {
     match wanted {
         Wanted::All { .. } | Wanted::First(_) => Some(0),
         Wanted::Ids(ids) => ids.iter().position(|wanted| *wanted == id_of_row(&[Some(id.to_string())])),
-        Wanted::Keys(keys) => keys.iter().position(|key| key["id"] == id),
+        Wanted::Keys(keys) => {
+            keys.iter().position(|key| key["id"].as_ref().is_some_and(|sought| sought.get() == id.to_string()))
+        }
     }
 }
 
