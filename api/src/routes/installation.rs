@@ -6,7 +6,7 @@ use vitrina_shared::store::installation;
 use crate::{app::App, problem::ApiResult, views::InstallationView};
 
 /// Which installation this is, and which schemas its queries may read.
-#[endpoint(operation_id = "getInstallation", tags("service"), status_codes(200, 401, 403, 429, 503))]
+#[endpoint(operation_id = "getInstallation", tags("installation"), status_codes(200, 401, 403, 429, 503))]
 pub async fn show(depot: &mut Depot) -> ApiResult<Json<InstallationView>> {
     let app = App::of(depot)?;
     let id = installation::id(&mut *app.db().acquire().await?).await?;

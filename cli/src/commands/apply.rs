@@ -56,7 +56,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if !plan.problems.is_empty() {
         return Err(report(&file.name, &plan.problems).into());
     }
-    if !options.format.json && !(plan.targets.is_empty() && plan.pipelines.is_empty()) {
+    let is_empty = plan.targets.is_empty() && plan.pipelines.is_empty();
+    if !options.format.json && !is_empty {
         output::line(show::plan(&plan));
     }
     if !options.dry_run {

@@ -58,11 +58,11 @@ async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result
 }
 
 async fn of_pipeline(client: &Client, name: &str, format: Format) -> Result<(), Failure> {
-    let mut stored = client.pipeline(name).await.map_err(|error| match error {
-        ClientError::NoPipeline { .. } if Path::new(name).is_file() => {
-            Failure::from(format!("{error}; a file is given with -f: vitrina validate -f {name}"))
+    let mut stored = client.pipeline(name).await.map_err(|error| {
+        if matches!(error, ClientError::NoPipeline { .. }) && Path::new(name).is_file() {
+            return Failure::from(format!("{error}; a file is given with -f: vitrina validate -f {name}"));
         }
-        error => error.into(),
+        error.into()
     })?;
     if let Value::Object(fields) = &mut stored {
         fields.retain(|field, _| !ADDED.contains(&field.as_str()));
