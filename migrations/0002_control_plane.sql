@@ -97,7 +97,7 @@ create table etl.etl_runs (
                                     coalesce(inputs #>> '{tasks,-1,target_table}', inputs ->> 'target_table')) stored,
     checkpoint_epoch bigint     not null default 0,
     target_id       text,
-    target_file     text,
+    target_files    jsonb,
     requested_at    timestamptz not null default now(),
     started_at      timestamptz,
     finished_at     timestamptz,
@@ -147,8 +147,8 @@ comment on column etl.etl_runs.rows_removed is 'Rows that were removed from the 
 comment on column etl.etl_runs.leaves is 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
 comment on column etl.etl_runs.target_id is
     'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; for a mart the table of etl_swap in which it gathers its rows, null if it writes them page by page. A checkpoint belongs to the index of the run that wrote it';
-comment on column etl.etl_runs.target_file is
-    'The mart''s table and file when the run began, of etl.file_of: a mart that has another one and no rows was made anew or truncated, and a checkpoint says nothing about it';
+comment on column etl.etl_runs.target_files is
+    'The mart''s table and files when the run began, of etl.files_of: once it has others, a checkpoint of the run says nothing about what is in it';
 comment on column etl.etl_runs.rows_total is 'The planner''s estimate, for progress; null until it is known';
 
 create table etl.etl_run_keys (

@@ -92,17 +92,35 @@ CREATE FUNCTION etl.clock() RETURNS timestamp with time zone
 
 COMMENT ON FUNCTION etl.clock() IS 'The clock that keys come from';
 
-CREATE FUNCTION etl.file_of(target text) RETURNS text
+CREATE FUNCTION etl.files_of(target text) RETURNS jsonb
     LANGUAGE sql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select concat_ws('/', c.oid, pg_relation_filenode(c.oid))
+    select jsonb_build_object(
+        'table', c.oid,
+        'files', case c.relkind
+            when 'p' then (
+                select jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)) from pg_partition_tree(c.oid) p where p.isleaf
+            )
+            else jsonb_build_object(c.oid, pg_relation_filenode(c.oid))
+        end
+    )
     from pg_namespace n
     join pg_class c on c.relnamespace = n.oid and c.relname = substr(target, length('analytics.') + 1)
     where n.nspname = 'analytics' and target like 'analytics.%'
 $$;
 
-COMMENT ON FUNCTION etl.file_of(target text) IS 'The table and the file behind the name of a mart. Another one means that the table was created anew, truncated or rewritten';
+COMMENT ON FUNCTION etl.files_of(target text) IS 'The table behind the name of a mart, and the file of each of its parts: others once it was created anew, truncated or rewritten';
+
+CREATE FUNCTION etl.is_other_mart(noted jsonb, now jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select noted -> 'table' <> now -> 'table'
+        or exists (select from jsonb_each(noted -> 'files') part where now -> 'files' -> part.key <> part.value)
+$$;
+
+COMMENT ON FUNCTION etl.is_other_mart(noted jsonb, now jsonb) IS 'Whether rows may be gone from a mart since its files were noted: it is another table, or a part has another file. Parts that came or went are not counted';
 
 CREATE FUNCTION etl.log_in_commit_order() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -187,21 +205,27 @@ CREATE FUNCTION etl.prune_log(kept interval, most bigint) RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+    -- Intervals compare with months of 30 days, so what counts is the time. In UTC every day has 24 hours.
+    horizon constant timestamptz := (now() at time zone 'UTC' - kept) at time zone 'UTC';
     removed bigint;
     greatest_id bigint;
 begin
-    if kept < interval '1 day' then
+    if (horizon <= now() - interval '24 hours') is not true then
         raise exception 'the log is kept for a day at least' using errcode = 'invalid_parameter_value';
+    end if;
+    if (most > 0) is not true then
+        raise exception 'one entry at least is removed at a time' using errcode = 'invalid_parameter_value';
     end if;
     with old as (
         select t.id
         from etl.etl_transitions t
-        -- Ids grow with time: everything old is before the first entry that is not, and only that part is read.
+        -- Ids grow with time: everything old is before the first entry that is not, and only that part is read. An entry of
+        -- the future, from a clock that was wrong, says nothing about those after it.
         where t.id < coalesce(
-                  (select l.id from etl.etl_transitions l where l.at >= now() - kept order by l.id limit 1),
+                  (select l.id from etl.etl_transitions l where l.at between horizon and now() order by l.id limit 1),
                   9223372036854775807
               )
-          and t.at < now() - kept
+          and t.at < horizon
           and not exists (
               select from etl.etl_runs r where r.id = t.run_id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
           )
@@ -1263,7 +1287,7 @@ CREATE TABLE etl.etl_runs (
     target text GENERATED ALWAYS AS (COALESCE((inputs #>> '{tasks,-1,target_table}'::text[]), (inputs ->> 'target_table'::text))) STORED,
     checkpoint_epoch bigint DEFAULT 0 NOT NULL,
     target_id text,
-    target_file text,
+    target_files jsonb,
     requested_at timestamp with time zone DEFAULT now() NOT NULL,
     started_at timestamp with time zone,
     finished_at timestamp with time zone,
@@ -1298,7 +1322,7 @@ COMMENT ON COLUMN etl.etl_runs.checkpoint_epoch IS 'The pipeline''s epoch when t
 
 COMMENT ON COLUMN etl.etl_runs.target_id IS 'The very index that the run writes, as `<cluster>/<index>` by their UUIDs; for a mart the table of etl_swap in which it gathers its rows, null if it writes them page by page. A checkpoint belongs to the index of the run that wrote it';
 
-COMMENT ON COLUMN etl.etl_runs.target_file IS 'The mart''s table and file when the run began, of etl.file_of: a mart that has another one and no rows was made anew or truncated, and a checkpoint says nothing about it';
+COMMENT ON COLUMN etl.etl_runs.target_files IS 'The mart''s table and files when the run began, of etl.files_of: once it has others, a checkpoint of the run says nothing about what is in it';
 
 COMMENT ON COLUMN etl.etl_runs.rows_removed IS 'Rows that were removed from the target because the query does not return them any more';
 

@@ -5,21 +5,27 @@ create or replace function etl.prune_log(kept interval, most bigint) returns big
     set search_path = pg_catalog, pg_temp
 as $$
 declare
+    -- Intervals compare with months of 30 days, so what counts is the time. In UTC every day has 24 hours.
+    horizon constant timestamptz := (now() at time zone 'UTC' - kept) at time zone 'UTC';
     removed bigint;
     greatest_id bigint;
 begin
-    if kept < interval '1 day' then
+    if (horizon <= now() - interval '24 hours') is not true then
         raise exception 'the log is kept for a day at least' using errcode = 'invalid_parameter_value';
+    end if;
+    if (most > 0) is not true then
+        raise exception 'one entry at least is removed at a time' using errcode = 'invalid_parameter_value';
     end if;
     with old as (
         select t.id
         from etl.etl_transitions t
-        -- Ids grow with time: everything old is before the first entry that is not, and only that part is read.
+        -- Ids grow with time: everything old is before the first entry that is not, and only that part is read. An entry of
+        -- the future, from a clock that was wrong, says nothing about those after it.
         where t.id < coalesce(
-                  (select l.id from etl.etl_transitions l where l.at >= now() - kept order by l.id limit 1),
+                  (select l.id from etl.etl_transitions l where l.at between horizon and now() order by l.id limit 1),
                   9223372036854775807
               )
-          and t.at < now() - kept
+          and t.at < horizon
           and not exists (
               select from etl.etl_runs r where r.id = t.run_id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
           )

@@ -194,6 +194,7 @@ revoke update, delete on etl.etl_transitions from vitrina_app;
 revoke insert, update, delete on etl.etl_log_removed from vitrina_app;
 revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.etl_source_grants, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
+revoke insert, update, delete on etl.etl_log_epoch from vitrina_app;
 
 grant usage on schema apalis to vitrina_app;
 grant select, insert, update, delete on apalis.jobs, apalis.workers to vitrina_app;

@@ -13,15 +13,19 @@ use salvo::{
     sse::{SseEvent, SseKeepAlive},
 };
 use serde_json::json;
+use sqlx::PgConnection;
 use tokio::{
     sync::broadcast::{self, error::RecvError},
     time::timeout,
 };
 use vitrina_shared::{
-    domain::PipelineId,
+    domain::{PipelineId, PipelineRef},
     notify::Wakeups,
     progress::Progress,
-    store::transitions::{self, Transition},
+    store::{
+        self,
+        transitions::{self, Transition},
+    },
 };
 
 use super::pipelines;
@@ -55,7 +59,7 @@ const RETRY: Duration = Duration::from_millis(500);
         ("follow" = Option<bool>, Query, description = "`false` ends the stream when the log is read to its end"),
         ("Last-Event-ID" = Option<String>, Header, description = "Begin after this event; without it begin now"),
     ),
-    responses((status_code = 200, description = "Events `transition`, whose data is a Transition, `progress`, which have no id, and `gap` at the beginning where transitions after `Last-Event-ID` were removed", content_type = "text/event-stream", body = String)),
+    responses((status_code = 200, description = "Events `transition`, whose data is a Transition, `progress`, which have no id, and `gap` where transitions were removed before the stream came to them", content_type = "text/event-stream", body = String)),
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
 )]
 pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) -> Result<(), ApiError> {
@@ -70,26 +74,31 @@ pub async fn follow(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     // Subscribed before the cursor is read, so that every later entry wakes the stream.
     let wakeups = app.wakeups.clone();
     let pipeline = resolve(&app, only).await?;
-    let (cursor, resumes) = first_cursor(&app, req, pipeline, last).await?;
+    let (cursor, removed) = first_cursor(&app, req, pipeline, last).await?;
     let progress = app.progress.subscribe();
     let (page, gap) = (VecDeque::new(), None);
     let caught_up = false;
     let feed =
-        Feed { app, values, cursor, resumes, gap, pipeline, page, caught_up, ends, wakeups, progress, _room: room };
+        Feed { app, values, cursor, removed, gap, pipeline, page, caught_up, ends, wakeups, progress, _room: room };
     SseKeepAlive::new(feed.events()).max_interval(KEEP_ALIVE).stream(res);
     Ok(())
 }
 
-/// The id to begin after, and whether the client has it from an earlier stream.
-async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, last: i64) -> ApiResult<(i64, bool)> {
+/// The id to begin after, and the one up to which the client misses no entry that was removed: 0 if it was here before.
+async fn first_cursor(app: &App, req: &Request, pipeline: Option<PipelineId>, last: i64) -> ApiResult<(i64, i64)> {
     match input::header(req, "last-event-id")? {
         Some(text) => match text.parse() {
-            Ok(id @ 0..) => Ok((id, true)),
+            Ok(id @ 0..) => Ok((id, 0)),
             Ok(_) | Err(_) => {
                 Err(ApiError::invalid("Last-Event-ID", "takes the id of an event: a whole number from 0"))
             }
         },
-        None => Ok((transitions::before_last(&mut *app.db().acquire().await?, pipeline, last).await?, false)),
+        None => {
+            let mut connection = app.db().acquire().await?;
+            // Before the cursor, so that entries which are removed between the two statements are announced.
+            let removed = transitions::removed_up_to(&mut connection).await?;
+            Ok((transitions::before_last(&mut connection, pipeline, last).await?, removed))
+        }
     }
 }
 
@@ -110,9 +119,9 @@ struct Feed {
     app: Arc<App>,
     values: Values,
     cursor: i64,
-    /// Whether the client may have missed entries that were removed since: asked with the first page.
-    resumes: bool,
-    /// The greatest id of those entries, to be announced.
+    /// The greatest removed id that the client knows of, or need not know of.
+    removed: i64,
+    /// A greater one after the cursor, to be announced.
     gap: Option<i64>,
     pipeline: Option<PipelineId>,
     page: VecDeque<Transition>,
@@ -181,12 +190,19 @@ impl Feed {
         let mut connection = self.app.db().acquire().await?;
         let page = transitions::after(&mut connection, self.cursor, self.pipeline, PAGE as i64).await?;
         // After the page, so that no entry can be removed unnoticed between the two statements.
-        if self.resumes {
-            let removed = transitions::removed_up_to(&mut connection).await?;
-            self.gap = (self.cursor < removed).then_some(removed);
-            self.resumes = false;
+        let removed = transitions::removed_up_to(&mut connection).await?;
+        if self.cursor.max(self.removed) < removed {
+            let missed = !page.is_empty() || !self.is_of_a_pipeline_that_exists(&mut connection).await?;
+            self.gap = missed.then_some(removed);
+            self.removed = removed;
         }
         Ok(page)
+    }
+
+    /// The last entry of such a pipeline is never removed: if none follows the cursor, none ever did.
+    async fn is_of_a_pipeline_that_exists(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        let Some(id) = self.pipeline else { return Ok(false) };
+        Ok(store::pipelines::find(connection, &PipelineRef::Id(id)).await?.is_some())
     }
 
     /// Waits until the log may have grown or progress was announced; none when the process stops.

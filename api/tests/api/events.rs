@@ -15,7 +15,7 @@ use crate::support::{Api, Event, SOON, eventually, expect, expect_problem, withi
 const TEST: Cause<'static> = Cause { actor: "test", correlation_id: "test" };
 
 /// Logs this many transitions at once, each with a long reason.
-async fn log_many(api: &Api, count: i32, reason: usize) {
+pub async fn log_many(api: &Api, count: i32, reason: usize) {
     sqlx::query(
         "insert into etl.etl_transitions (pipeline_id, pipeline, from_status, to_status, actor, reason)
          select p.id, p.name, 'IDLE', 'IDLE', 'test', repeat('x', $2)
@@ -29,7 +29,7 @@ async fn log_many(api: &Api, count: i32, reason: usize) {
 }
 
 /// Runs and cancels once, without the API: two transitions.
-async fn two_transitions(api: &Api, pipeline: &str) {
+pub async fn two_transitions(api: &Api, pipeline: &str) {
     let Ok(pipeline) = pipeline.parse();
     lifecycle::request_run(api.db.pool(), &pipeline, WantedRun::by(Trigger::Api), TEST).await.unwrap();
     lifecycle::cancel(api.db.pool(), &pipeline, TEST).await.unwrap();
@@ -39,7 +39,7 @@ fn ids(events: &[(i64, Value)]) -> Vec<i64> {
     events.iter().map(|(id, _)| *id).collect()
 }
 
-async fn logged(api: &Api) -> Vec<i64> {
+pub async fn logged(api: &Api) -> Vec<i64> {
     sqlx::query_scalar("select id from etl.etl_transitions order by id").fetch_all(api.db.pool()).await.unwrap()
 }
 
@@ -159,37 +159,6 @@ async fn announce(api: &Api, pipeline: &Value, rows_read: i64) {
         eta_seconds: Some((100 - rows_read) as f64 / 10.0),
     };
     progress::announce(&mut api.db.pool().acquire().await.unwrap(), &progress).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_client_that_comes_back_too_late_learns_that_transitions_were_removed() {
-    let api = Api::start().await;
-    api.create_genres("genres").await;
-    two_transitions(&api, "genres").await;
-    two_transitions(&api, "genres").await;
-    let ids = logged(&api).await;
-    let aged = "update etl.etl_transitions set at = at - interval '2 days'";
-    sqlx::query(aged).execute(api.db.admin()).await.unwrap();
-    let pruned: i64 = sqlx::query_scalar("select etl.prune_log('1 day', 2)").fetch_one(api.db.pool()).await.unwrap();
-    assert_eq!(pruned, 2);
-
-    for (seen, gap) in [(0, true), (ids[0], true), (ids[1], false), (ids[2], false)] {
-        let mut events = api.events("?follow=false", Some(seen)).await;
-        assert_eq!(events.next().await, Some(Event::Comment));
-        if gap {
-            assert_eq!(events.next().await, Some(Event::Gap(json!({"after": seen, "up_to": ids[1]}))));
-        }
-        let kept: Vec<i64> = ids[2..].iter().copied().filter(|id| *id > seen).collect();
-        let mut shown = Vec::new();
-        while let Some(event) = events.next().await {
-            let Event::Transition(id, _) = event else { panic!("{event:?}") };
-            shown.push(id);
-        }
-        assert_eq!(shown, kept, "after {seen}");
-    }
-    let mut newest = api.events("?last=1&follow=false", None).await;
-    assert_eq!(newest.next().await, Some(Event::Comment));
-    assert!(matches!(newest.next().await, Some(Event::Transition(..))), "a new stream has missed nothing");
 }
 
 #[tokio::test]

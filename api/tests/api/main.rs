@@ -8,6 +8,7 @@ mod changes;
 mod dead_letters;
 mod errors;
 mod events;
+mod gaps;
 mod lists;
 mod metrics;
 mod openapi;

@@ -37,6 +37,7 @@ const CONTRACT: &[(&str, &str)] = &[
     ("delete", "/api/v1/targets/{t}"),
     ("get", "/api/v1/transforms"),
     ("get", "/api/v1/workers"),
+    ("get", "/api/v1/installation"),
     ("get", "/api/v1/events"),
 ];
 

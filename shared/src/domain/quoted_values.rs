@@ -80,16 +80,28 @@ const TAILS: &[&str] = &[
 ];
 /// How messages of ours begin that name a row by its key.
 const KEYED: &[(&str, &str)] = &[("refuses document `", "`: "), ("the last one, `", "`: "), ("the last one, ", ": ")];
-/// What functions and triggers of others say, by `raise` and `assert`: any words, with any values among them.
-const RAISED: &[&str] = &[" (SQLSTATE P0001)", " (SQLSTATE P0004)"];
 const STATE: &str = " (SQLSTATE ";
+/// The classes of the server's own codes, and ours. Under any other, and by `raise` and `assert`, functions and triggers of others
+/// say any words, with any values among them.
+const CLASSES: &[&str] = &[
+    "00", "01", "02", "03", "08", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "10", "20", "21", "22", "23", "24", "25",
+    "26", "27", "28", "2B", "2D", "2F", "34", "38", "39", "3B", "3D", "3F", "40", "42", "44", "53", "54", "55", "57",
+    "58", "72", "F0", "HV", "P0", "VT", "XX",
+];
+const RAISED: &[&str] = &["P0001", "P0004"];
 /// Around the name of a step, before its own words: any words again.
 const STEP: (&str, &str) = ("step `", "` says: ");
 const INSTEAD: char = '…';
 
 pub fn without_values(message: &str) -> Cow<'_, str> {
-    let (words, state) = message.rfind(STATE).map_or((message, ""), |place| message.split_at(place));
-    if RAISED.contains(&state) {
+    let is_code = |place: &usize| {
+        let code = message.as_bytes().get(place + STATE.len()..place + STATE.len() + 6);
+        code.is_some_and(|code| code[..5].iter().all(u8::is_ascii_alphanumeric) && code[5] == b')')
+    };
+    let (words, state) = message.rfind(STATE).filter(is_code).map_or((message, ""), |place| message.split_at(place));
+    let code = state.get(STATE.len()..STATE.len() + 5);
+    let is_known = |code| CLASSES.iter().any(|class| str::starts_with(code, class)) && !RAISED.contains(&code);
+    if code.is_some_and(|code| !is_known(code)) {
         return Cow::Owned(format!("{INSTEAD}{state}"));
     }
     if let Some(shown) = said_by_a_step(words) {
@@ -257,6 +269,11 @@ mod tests {
             ("invalid type: string \"anna\", expected a map", "invalid type: string \"…"),
             ("film anna costs too much (SQLSTATE P0001)", "… (SQLSTATE P0001)"),
             ("film anna is no film (SQLSTATE P0004)", "… (SQLSTATE P0004)"),
+            ("patient anna is ill (SQLSTATE MY001)", "… (SQLSTATE MY001)"),
+            (
+                "invalid input syntax for type integer: \"x (SQLSTATE anna)\"",
+                "invalid input syntax for type integer: \"…\"",
+            ),
         ]);
     }
 

@@ -12,7 +12,7 @@ pub(crate) use batch::note_failure;
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
 pub(crate) use begin::note_walk;
 pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
-pub use delivery::{is_delivered_to, part_from_emptied, part_from_mart};
+pub use delivery::{is_delivered_to, part_from_emptied};
 pub(crate) use find::remember_key;
 pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
 pub use ranges::{Range, cut_at, is_walked, next_batch, open_ranges, upper};

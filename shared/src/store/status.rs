@@ -195,7 +195,7 @@ pub(crate) async fn begin(
         applied as (
             update etl.etl_runs r
             set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
-                target_id = coalesce(r.target_id, $14), target_file = coalesce(r.target_file, etl.file_of(r.target)),
+                target_id = coalesce(r.target_id, $14), target_files = coalesce(r.target_files, $18),
                 checkpoint_from = case when not $15 then r.checkpoint_from end
             from seen
             where r.id = $2 and r.pipeline_id = seen.id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
@@ -221,6 +221,7 @@ pub(crate) async fn begin(
         start.anew.is_some(),
         start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
         range,
+        start.target_files,
     )
     .fetch_optional(connection)
     .await?;

@@ -105,11 +105,33 @@ async fn the_services_remove_only_what_is_older_than_a_day_from_the_log() {
     let db = TestDatabase::create().await;
     sqlx::query(ENTRY).bind("deleted since").execute(db.pool()).await.unwrap();
     let mut app = db.pool().acquire().await.unwrap();
-    let (code, message) = failure(&mut app, "select etl.prune_log('0', 10)").await;
-    assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"));
+    // The second is longer than a day by its months of 30 days, and yet `now()` minus it is in the future.
+    for kept in ["'0'", "'-12 mons 361 days'", "'23:59:59'", "null"] {
+        let (code, message) = failure(&mut app, format!("select etl.prune_log({kept}, 10)")).await;
+        assert_eq!((code.as_str(), message.as_str()), ("22023", "the log is kept for a day at least"), "{kept}");
+    }
+    for most in ["0", "-1", "null"] {
+        let (code, message) = failure(&mut app, format!("select etl.prune_log('1 day', {most})")).await;
+        assert_eq!((code.as_str(), message.as_str()), ("22023", "one entry at least is removed at a time"), "{most}");
+    }
     assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "0");
     run(db.admin(), "update etl.etl_transitions set at = at - interval '25 hours'").await;
-    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "1");
+    assert_eq!(text(&mut app, "select etl.prune_log('24 hours', 10)").await, "1");
+}
+
+#[tokio::test]
+async fn an_entry_of_the_future_keeps_no_old_entry_in_the_log() {
+    let db = TestDatabase::create().await;
+    let mut app = db.pool().acquire().await.unwrap();
+    for (name, at) in [("old", "-2 days"), ("ahead", "9 days"), ("later", "-2 days"), ("young", "-1 hour")] {
+        sqlx::query(ENTRY).bind(name).execute(&mut *app).await.unwrap();
+        run(db.admin(), format!("update etl.etl_transitions set at = now() + '{at}' where pipeline = '{name}'")).await;
+    }
+    let later = text(&mut app, "select id from etl.etl_transitions where pipeline = 'later'").await;
+    assert_eq!(text(&mut app, "select etl.prune_log('1 day', 10)").await, "2");
+    let kept = "select string_agg(pipeline, ', ' order by id) from etl.etl_transitions";
+    assert_eq!(text(&mut app, kept).await, "ahead, young");
+    assert_eq!(text(&mut app, "select up_to from etl.etl_log_removed").await, later);
 }
 
 #[tokio::test]
@@ -268,32 +290,41 @@ async fn the_fingerprint_of_relations_changes_with_whatever_is_changed_about_the
 }
 
 #[tokio::test]
-async fn the_file_of_a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
+async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten() {
     let db = TestDatabase::create().await;
-    run(db.admin(), "create table analytics.\"Own mart\" (id int primary key)").await;
+    run(
+        db.admin(),
+        "create table analytics.\"Own mart\" (id int primary key);
+         create table analytics.parts (id int) partition by list (id);
+         create table analytics.part partition of analytics.parts for values in (1);
+         create table analytics.old_part partition of analytics.parts for values in (2)",
+    )
+    .await;
     let mut app = db.pool().acquire().await.unwrap();
-    let file = "select etl.file_of('analytics.Own mart')";
-    let mut before = text(&mut app, file).await;
-    assert_ne!(before, "null");
-    for change in [
-        "truncate analytics.\"Own mart\"",
-        "vacuum full analytics.\"Own mart\"",
-        "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+    for (mart, change, is_other) in [
+        ("Own mart", "insert into analytics.\"Own mart\" values (1)", false),
+        ("Own mart", "delete from analytics.\"Own mart\"", false),
+        ("Own mart", "vacuum analytics.\"Own mart\"", false),
+        ("Own mart", "alter table analytics.\"Own mart\" add v text", false),
+        ("Own mart", "truncate analytics.\"Own mart\"", true),
+        ("Own mart", "vacuum full analytics.\"Own mart\"", true),
+        (
+            "Own mart",
+            "drop table analytics.\"Own mart\"; create table analytics.\"Own mart\" (id int primary key)",
+            true,
+        ),
+        ("parts", "create table analytics.new_part partition of analytics.parts for values in (3)", false),
+        ("parts", "drop table analytics.old_part", false),
+        ("parts", "truncate analytics.part", true),
+        ("parts", "truncate analytics.parts", true),
+        ("parts", "drop table analytics.parts; create table analytics.parts (id int) partition by list (id)", true),
     ] {
+        let noted = text(&mut app, &format!("select etl.files_of('analytics.{mart}')::text")).await;
         run(db.admin(), change).await;
-        let after = text(&mut app, file).await;
-        assert_ne!(after, before, "{change}");
-        before = after;
-    }
-    for same in [
-        "insert into analytics.\"Own mart\" values (1)",
-        "delete from analytics.\"Own mart\"",
-        "vacuum analytics.\"Own mart\"",
-    ] {
-        run(db.admin(), same).await;
-        assert_eq!(text(&mut app, file).await, before, "{same}");
+        let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.{mart}'))::text");
+        assert_eq!(text(&mut app, &other).await, is_other.to_string(), "{change}");
     }
     for none in ["analytics.no", "es:films", "content.item"] {
-        assert_eq!(text(&mut app, &format!("select etl.file_of('{none}')")).await, "null", "{none}");
+        assert_eq!(text(&mut app, &format!("select etl.files_of('{none}')::text")).await, "null", "{none}");
     }
 }

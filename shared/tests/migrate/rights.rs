@@ -83,7 +83,13 @@ async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_an
     for append_only in ["update etl.etl_transitions", "delete etl.etl_transitions"] {
         assert!(expected.remove(append_only));
     }
-    for applied in ["etl._sqlx_migrations", "etl.etl_functions", "etl.etl_log_removed", "etl.etl_source_grants"] {
+    for applied in [
+        "etl._sqlx_migrations",
+        "etl.etl_functions",
+        "etl.etl_log_epoch",
+        "etl.etl_log_removed",
+        "etl.etl_source_grants",
+    ] {
         for right in ["insert", "update", "delete"] {
             assert!(expected.remove(&format!("{right} {applied}")));
         }

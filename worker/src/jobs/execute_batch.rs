@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sqlx::{PgConnection, PgPool};
 use tracing::{Instrument, field::Empty};
 use vitrina_shared::{
-    domain::ErrorClass,
+    domain::{ErrorClass, error_class::without_values},
     jobs::{BatchJob, trace_context},
     lifecycle::{
         LifecycleError,
@@ -201,7 +201,7 @@ async fn has_ended(env: &Environment, job: &HeldBatch, error: &BatchError) -> Re
         return Ok(false);
     }
     tx.commit().await?;
-    tracing::info!(job_id = job.id, batch = job.batch, error = %error, ?conclusion, "batch rolled back");
+    tracing::info!(job_id = job.id, batch = job.batch, error = %without_values(&error.to_string()), ?conclusion, "batch rolled back");
     Ok(true)
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn retry_or_fail<J: JobKind>(env: &Environment, job: &mut Held<
     match timeout(ANSWERS_WITHIN, apply_verdict(env, job, &error)).await {
         Ok(done) => warn_unwritten(job, done),
         Err(_silence) => tracing::warn!(
-            job_id = job.id, error = %error, "what becomes of the job could not be written: no answer; maintenance will release it"
+            job_id = job.id, error = %without_values(&error.to_string()), "what becomes of the job could not be written: no answer; maintenance will release it"
         ),
     }
 }
@@ -98,7 +98,7 @@ pub(super) async fn give_back_after<J: JobKind>(env: &Environment, job: &Held<J>
 
 fn warn_unwritten<J: JobKind>(job: &Held<J>, done: Result<(), J::Error>) {
     if let Err(error) = done {
-        tracing::warn!(job_id = job.id, error = %error, "what becomes of the job could not be written; maintenance will release it");
+        tracing::warn!(job_id = job.id, error = %without_values(&error.to_string()), "what becomes of the job could not be written; maintenance will release it");
     }
 }
 

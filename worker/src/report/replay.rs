@@ -25,8 +25,9 @@ use super::{finish, keep_runs_away, subject};
 use crate::{
     environment::Environment,
     error::BatchError,
+    rejected::MOST_REJECTED_BYTES,
     sink::{Replayed, Row, Sink, Subject},
-    source::{KeyColumn, RowsQuery, Scope, SourceRow, Wanted, is_cut, too_long},
+    source::{KeyColumn, RowStream, RowsQuery, Scope, SourceRow, Wanted, is_cut, too_long},
     step::ProcessedRow,
 };
 
@@ -107,7 +108,7 @@ impl Replaying<'_> {
         let keys = letters.iter().map(|letter| letter.key.0.clone()).collect();
         let query = RowsQuery { wanted: Wanted::Keys(keys), scope: Scope::Everything, bodies: true };
         let reading = &self.subject.reading;
-        let current: Vec<SourceRow> = reading.rows(tx, query).try_collect().await?;
+        let current = gather(reading.rows(tx, query)).await?;
         let (mut fates, mut read, mut short) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for row in current {
             let letter = letters.get(row.place).ok_or_else(|| BatchError::fatal("a row came that was not sought"))?.id;
@@ -142,4 +143,20 @@ impl Replaying<'_> {
         }
         Ok(fates)
     }
+}
+
+/// The rows, unless they take too much memory: how many letters there are says nothing about that.
+async fn gather(mut rows: RowStream<'_>) -> Result<Vec<SourceRow>, BatchError> {
+    let (mut gathered, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.try_next().await? {
+        bytes += row.doc.as_ref().map_or(0, String::len);
+        if bytes > MOST_REJECTED_BYTES {
+            return Err(BatchError::fatal(format!(
+                "the rows of these letters have more than {} MiB together: replay fewer of them at once, by their ids",
+                MOST_REJECTED_BYTES >> 20
+            )));
+        }
+        gathered.push(row);
+    }
+    Ok(gathered)
 }

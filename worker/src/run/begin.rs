@@ -104,6 +104,7 @@ async fn find_start(
         _ => Start::default(),
     };
     start.target_id = prepared.target_id;
+    start.target_files = run.target_files.take();
     start.anew = anew;
     if run.is_cut && run.started_at.is_none() {
         let cuts = runs::cut_at(session, run.id).await?;

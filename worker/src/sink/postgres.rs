@@ -18,10 +18,7 @@ use sqlx::{Connection, PgConnection, PgPool};
 use vitrina_shared::{
     domain::{FullStrategy, Mode, RunId, RunStatus, SourceColumn, TargetName},
     sql::quote,
-    store::{
-        runs::{self, OpenRun},
-        swaps, tables,
-    },
+    store::{runs::OpenRun, swaps, tables},
     validation::{FoundTarget, TargetPlace},
 };
 
@@ -134,25 +131,21 @@ impl Sink for PostgresSink {
             }
             return Ok(Prepared { target_id: begins.then(|| gathering.table.clone()), anew: false });
         }
-        if !begins && run.next_batch == 0 || begins && run.checkpoint_from.is_none() {
-            return Ok(Prepared::default());
-        }
-        let is_emptied = run.is_other_file && self.mart.is_empty(connection).await?;
-        if is_emptied && !begins {
+        if run.is_other_mart && !begins {
             return Err(BatchError::fatal(format!(
-                "`analytics.{}` was created anew or truncated since the run began, and the rows before its last batch are gone. \
-                 Run the pipeline again: it begins at the first row",
+                "`analytics.{}` was created anew, truncated or rewritten since the run began, and what it wrote may be gone. Run \
+                 the pipeline again: it begins at the first row",
                 self.mart.table,
             )));
         }
-        if is_emptied {
-            runs::part_from_mart(connection, run.id).await?;
+        let anew = run.is_other_mart && run.checkpoint_from.is_some();
+        if anew {
             tracing::warn!(
                 mart = self.mart.table,
-                "the mart was created anew or truncated: the run begins at the first row"
+                "the mart was created anew, truncated or rewritten: the run begins at the first row"
             );
         }
-        Ok(Prepared { target_id: None, anew: begins && (is_emptied || run.is_parted) })
+        Ok(Prepared { target_id: None, anew })
     }
 
     fn writing(&self) -> Writing<'_> {

@@ -14,7 +14,7 @@ pub enum Event {
     Transition(i64, Value),
     /// How far a run is.
     Progress(Value),
-    /// Transitions that were removed before the client came back.
+    /// Transitions that were removed before the stream came to them.
     Gap(Value),
 }
 

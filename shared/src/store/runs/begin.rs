@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sqlx::{PgConnection, types::Json};
 
 use crate::{
@@ -23,10 +24,10 @@ pub struct OpenRun {
     pub target_id: Option<String>,
     /// The index that the pipeline's checkpoint belongs to.
     pub checkpoint_of: Option<String>,
-    /// Whether the mart has another table or file than when the run began; before, than when its checkpoint's run did.
-    pub is_other_file: bool,
-    /// Whether a run found the mart without rows since, see [`super::part_from_mart`].
-    pub is_parted: bool,
+    /// The mart's table and files now.
+    pub target_files: Option<Value>,
+    /// Whether those are others than when the run began; before, than when its checkpoint's run did.
+    pub is_other_mart: bool,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,
     pub after: Option<Position>,
@@ -75,8 +76,8 @@ pub async fn open(
         select r.id as "id: RunId", r.pipeline_id as "pipeline_id: PipelineId", r.mode as "mode: Mode",
                r.status as "status: RunStatus", r.started_at, r.checkpoint_from as "checkpoint_from: Checkpoint",
                r.inputs as "inputs: PipelineDraft", r.target_id, f.target_id as checkpoint_of,
-               etl.file_of(r.target) is distinct from coalesce(r.target_file, f.target_file) as "is_other_file!",
-               coalesce(f.target_file = '', false) as "is_parted!",
+               m.files as target_files,
+               coalesce(etl.is_other_mart(coalesce(r.target_files, f.target_files), m.files), false) as "is_other_mart!",
                g.next_batch, g.after as "after: Position", g.finished_at is not null as "is_walked!",
                exists (select from etl.etl_run_ranges o where o.run_id = r.id and o.range_no > 0) as "is_cut!",
                g.walks_by as "walks_by: Json<Vec<WalkedColumn>>",
@@ -88,6 +89,7 @@ pub async fn open(
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
         left join etl.etl_state s on s.pipeline_id = r.pipeline_id
         left join etl.etl_runs f on f.id = s.run_id
+        cross join lateral etl.files_of(r.target) m (files)
         where r.id = $1 and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
         "#,
         id as RunId,
@@ -115,6 +117,7 @@ pub struct Start {
     pub leaves: Option<Checkpoint>,
     /// The index that it writes, or the table in which it gathers its rows.
     pub target_id: Option<String>,
+    pub target_files: Option<Value>,
     /// Why it begins at the first row, if it does.
     pub anew: Option<Anew>,
     /// The columns that it walks by; none where they are those that were noted, and as they were.

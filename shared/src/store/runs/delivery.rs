@@ -1,8 +1,6 @@
-//! What checkpoints say about the index or the mart that runs delivered rows to.
+//! What checkpoints say about the index that runs delivered rows to.
 
 use sqlx::PgConnection;
-
-use crate::domain::RunId;
 
 /// Parts every checkpoint from an index that has no document: it says nothing about what is there any more. Whether one was,
 /// of a pipeline that has delivered rows. Where every row was refused, there were never any documents.
@@ -45,17 +43,4 @@ pub async fn is_delivered_to(connection: &mut PgConnection, target: &str) -> sql
     .bind(target)
     .fetch_one(connection)
     .await
-}
-
-/// Parts every checkpoint from a mart that was made anew or truncated. The run that finds it so writes rows, and the next pipeline of
-/// the mart would not see that it was empty.
-pub async fn part_from_mart(connection: &mut PgConnection, run: RunId) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update etl.etl_runs w set target_file = '' from etl.etl_state s, etl.etl_runs r
-         where w.id = s.run_id and w.target = r.target and r.id = $1",
-        run as RunId,
-    )
-    .execute(connection)
-    .await
-    .map(drop)
 }

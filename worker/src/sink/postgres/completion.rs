@@ -153,14 +153,6 @@ impl Mart {
         )
     }
 
-    pub(super) async fn is_empty(&self, connection: &mut PgConnection) -> Result<bool, BatchError> {
-        let any = format!(
-            "select count(*), 0::bigint, null::text[], false from (select from analytics.{} limit 1) as found",
-            quote(&self.table)
-        );
-        Ok(pages::execute(connection, &any, &[]).await?.rows_read == 0)
-    }
-
     /// Counts the mart's rows, for what a share of them is.
     fn count_rows(&self) -> String {
         format!("select count(*), 0::bigint, null::text[], false from analytics.{}", quote(&self.table))
