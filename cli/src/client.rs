@@ -12,7 +12,7 @@ mod request;
 
 use reqwest::Method;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use vitrina_shared::nearest;
 
 pub use address::Address;
@@ -150,8 +150,8 @@ impl Client {
         self.get("workers").await
     }
 
-    /// Rows that could not be written: those to be replayed, or `all`.
-    pub async fn dead_letters(&self, name: &str, limit: u32, all: bool) -> Result<Value, ClientError> {
+    /// Rows that could not be written: those to be replayed, or `all`. Numbers have all of their digits.
+    pub async fn dead_letters(&self, name: &str, limit: u32, all: bool) -> Result<Box<RawValue>, ClientError> {
         let open = if all { "" } else { "&open=true" };
         let path = format!("pipelines/{}/dead-letters?limit={limit}{open}", segment(name));
         self.of_pipeline(name, self.get(&path).await).await

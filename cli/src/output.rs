@@ -9,7 +9,7 @@ mod table;
 
 use std::io::{self, IsTerminal, Write};
 
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 pub use quiet_keys::QuietKeys;
 pub use style::{BAD, BOLD, DIM, GOOD, WARN, counted, duration, paint, status, thousands, time, took};
@@ -35,12 +35,28 @@ impl Format {
         if self.json {
             json(&answer);
         } else {
-            line(text(
-                serde_json::from_value(answer).map_err(|error| format!("the API's answer is strange: {error}"))?,
-            ));
+            line(text(serde_json::from_value(answer).map_err(strange)?));
         }
         Ok(())
     }
+
+    /// Prints JSON whose numbers have more digits than a [`Value`] keeps, as it is, or the text that `text` makes of it.
+    pub fn show_exactly<T: serde::de::DeserializeOwned>(
+        self,
+        answer: &RawValue,
+        text: impl FnOnce(T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            let _ = write_line(&escaped(answer.get()));
+        } else {
+            line(text(serde_json::from_str(answer.get()).map_err(strange)?));
+        }
+        Ok(())
+    }
+}
+
+fn strange(error: serde_json::Error) -> String {
+    format!("the API's answer is strange: {error}")
 }
 
 /// Prints a line, or several. A reader that went away (`| head`) is no reason to fail.

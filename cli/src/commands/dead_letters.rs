@@ -1,9 +1,11 @@
 //! `vitrina dead-letters`.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use vitrina_shared::process::Failure;
 
 use super::{objects, one_pipeline::OnePipeline};
@@ -28,7 +30,7 @@ pub struct Options {
 struct Letter {
     id: i64,
     /// None for viewers.
-    key: Option<Map<String, Value>>,
+    key: Option<BTreeMap<String, Box<RawValue>>>,
     error: String,
     created_at: DateTime<Utc>,
     replayed_at: Option<DateTime<Utc>>,
@@ -39,7 +41,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let found = client.dead_letters(&options.pipeline.name, options.limit, options.all).await?;
     let order = options.pipeline.key_order(&client).await;
     let name = options.pipeline.name;
-    options.pipeline.format.show(found, |list: List<Letter>| {
+    options.pipeline.format.show_exactly(&found, |list: List<Letter>| {
         if list.items.is_empty() {
             let open = if options.all { "dead letters" } else { "open dead letters (`--all` lists closed ones)" };
             return format!("`{name}` has no {open}");
@@ -55,12 +57,34 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
+fn text(value: &RawValue) -> String {
+    match serde_json::from_str(value.get()) {
+        Ok(Some(text)) => text,
+        Ok(None) => String::new(),
+        Err(_) => value.get().to_owned(),
+    }
+}
+
 fn row(letter: &Letter, order: &[String]) -> [Cell; 5] {
     [
         letter.id.to_string().into(),
-        objects::key(letter.key.iter().flatten().map(|(name, value)| (name, objects::text(value))), order).into(),
+        objects::key(letter.key.iter().flatten().map(|(name, value)| (name, text(value))), order).into(),
         time(letter.created_at).into(),
         letter.replayed_at.map(time).unwrap_or_default().into(),
         (&letter.error).into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_told_with_all_of_its_digits() {
+        let letter = r#"{"id": 1, "key": {"a": 36893488147419103233, "b": 123456789012345678.1230, "c": "x", "d": null},
+                         "error": "", "created_at": "2026-01-01T00:00:00Z", "replayed_at": null}"#;
+        let letter: Letter = serde_json::from_str(letter).expect("a letter");
+        let key: Vec<_> = letter.key.iter().flatten().map(|(_, value)| text(value)).collect();
+        assert_eq!(key, ["36893488147419103233", "123456789012345678.1230", "x", ""]);
+    }
 }

@@ -1,7 +1,9 @@
 //! Dead letters, tried again.
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::{Mode, OnRowError, PipelineDraft, PipelineId, ReportRequest, ReportStatus};
+use vitrina_shared::domain::{
+    KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineId, ReportRequest, ReportStatus,
+};
 
 use crate::{
     bounds::masked,
@@ -185,8 +187,11 @@ async fn a_float_is_found_by_all_of_its_digits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_without_a_key_is_found_and_refused_again_until_it_is_gone() {
     let world = World::with_worker().await;
-    let rows = "values (null, 'none'), (1, 'much too long a name'), (2, 'fine'), (3, 'much too long a name')";
-    let draft = odd(&world, "bigint", rows).await;
+    let rows = "values (null, 'none'), (1, 'much too long a name'), (2, 'fine'), (3, 'another name that is too long')";
+    let mut draft = odd(&world, "bigint", rows).await;
+    draft.mode = Mode::Incremental;
+    (draft.incremental_key, draft.incremental_id_key) = (Some("modified".to_owned()), Some("name".to_owned()));
+    (draft.options.null_keys, draft.options.key_order) = (Some(NullKeys::Error), Some(KeyOrder::Commit));
     let pipeline = world.pipeline(&draft).await;
     let run = world.succeeds(pipeline).await;
     assert_eq!((run.rows_rejected, run.rows_written), (3, 1));
