@@ -15,10 +15,17 @@ const MOST_NODES: usize = 100_000;
 const MOST_MIB: usize = 16;
 
 /// A line and a column, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineColumn {
     line: usize,
     column: usize,
+}
+
+/// The beginning of a file.
+impl Default for LineColumn {
+    fn default() -> Self {
+        Self { line: 1, column: 1 }
+    }
 }
 
 impl fmt::Display for LineColumn {

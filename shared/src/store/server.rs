@@ -120,7 +120,7 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')
           and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
-          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_removed', 'etl_log_turn',
+          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_epoch', 'etl_log_removed', 'etl_log_turn',
                                 'etl_source_grants')
           and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                    and has_table_privilege(c.oid, 'insert'))
