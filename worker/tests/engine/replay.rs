@@ -226,3 +226,20 @@ async fn a_letter_whose_row_cannot_be_looked_for_stays_open() {
     let other = replay(&world, pipeline, None).await;
     assert_eq!((outcomes(&other), &other["left"]), (vec!["refused"], &json!(1)), "{other}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_whose_rows_take_too_much_memory_are_not_replayed_at_once() {
+    let world = World::with_worker().await;
+    world.items(1, 10).await;
+    world.sql("update content.item set name = 'much too long a name' where id <= 5").await;
+    let pipeline = strict(&world, Mode::Incremental).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_rejected, 5);
+    world.sql("update content.item set name = repeat('x', 15000000) where id <= 5").await;
+
+    let report = world.ask(pipeline, &ReportRequest::Replay { ids: None }).await;
+    let report = world.reported(report).await;
+    assert_eq!(report.status, ReportStatus::Failed);
+    let error = report.error.unwrap();
+    assert!(error.contains("more than 64 MiB together: replay fewer of them at once"), "{error}");
+    assert_eq!(world.number("select count(*) from etl.etl_dead_letters where replayed_at is null").await, 5);
+}
