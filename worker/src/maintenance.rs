@@ -1,4 +1,4 @@
-//! Keeps the tables in order: heartbeats, rescue, recovery, statements that nobody wants, connections that fell silent,
+//! Keeps the tables in order: heartbeats, rescue, recovery, unwanted statements, connections that fell silent,
 //! timers, retention, and what runs have left behind in their sinks.
 //!
 //! A heartbeat waits for nothing else: what keeps the tables in order has a loop of its own, and every wait for the database

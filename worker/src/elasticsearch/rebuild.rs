@@ -3,7 +3,7 @@
 //! begin → (documents by the route) → finish: restore settings, refresh, count, swap.
 //!
 //! Until the swap the old index serves, whatever happens. `removal` takes away what an ended run left behind, and replaced
-//! indexes once nobody can be searching them any more.
+//! indexes once no search can be reading them any more.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Index {
         Ok(Ready { uuid: built.uuid, route })
     }
 
-    /// With the option `update` fields that the query does not return are somebody else's: a new index would not have them.
+    /// With the option `update` fields that the query does not return belong to other writers: a new index would not have them.
     fn refuse_to_lose_fields(&self, serving: &Physical, columns: &[SourceColumn]) -> Result<(), SinkError> {
         let lost = |field: &&String| !columns.iter().any(|column| column.name == **field);
         let others = serving.fields.keys().find(lost).filter(|_| self.options.write == Some(WriteMode::Update));
@@ -124,8 +124,8 @@ impl Index {
         Ok(built.ok_or_else(|| lost(physical))?.has(&self.name))
     }
 
-    /// One request, which the cluster executes whole or not at all: nobody sees two indexes, or none. Somebody may have gone back
-    /// to an index that was replaced before: it is replaced now, and searches of it have their time.
+    /// One request, which the cluster executes whole or not at all: no search sees two indexes, or none. An operator may have gone
+    /// back to an index that was replaced before: it is replaced now, and searches of it have their time.
     async fn swap(&self, physical: &str) -> Result<(), SinkError> {
         for _ in 0..LOOKS {
             let replaced = self.behind().await?;

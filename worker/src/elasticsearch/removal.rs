@@ -2,7 +2,7 @@
 //!
 //! An index is marked for removal in one step with taking away the mark that it was found with, so it can be removed only if
 //! it is still what it was taken for: one that has taken over meanwhile cannot. One that nothing leads to is not removed at
-//! all: somebody took its alias away, and it may be the only copy.
+//! all: its alias was removed by hand, and it may be the only copy.
 
 use std::{
     collections::HashSet,
@@ -51,7 +51,7 @@ impl Index {
             match unless_blocked(self.doom(name, mark).await)? {
                 Some(true) => doomed.push(name),
                 Some(false) => {}
-                // A full disk takes no mark, and needs the room. While the block is there nobody can give it another alias.
+                // A full disk takes no mark, and needs the room. While the block is there it cannot get another alias.
                 None if self.remove_marked(name, mark).await? => removed.push(name.to_owned()),
                 None => {}
             }
@@ -64,8 +64,8 @@ impl Index {
         Ok(removed)
     }
 
-    /// Replaced indexes that nobody needs any more. The time of a replacement is noted in the index itself, by whoever
-    /// sees it first.
+    /// Replaced indexes that no search needs any more. The first worker that sees a replacement notes its time in the index
+    /// itself.
     async fn outlived<'a>(&self, replaced: &[&'a Physical], grace: Duration) -> Result<Vec<&'a str>, SinkError> {
         let mut since = Vec::new();
         for physical in replaced {
@@ -92,7 +92,7 @@ impl Index {
         Ok(at)
     }
 
-    /// Somebody has gone back to a replaced index: it serves again.
+    /// An operator has gone back to a replaced index: it serves again.
     async fn forget_replacement(&self, physical: &Physical) -> Result<(), SinkError> {
         self.write_meta(physical, None).await?;
         let marked = Mark::Replaced.of(&physical.name);
@@ -110,7 +110,7 @@ impl Index {
         self.change_aliases(&actions).await
     }
 
-    /// Removes an index that has this mark, unless somebody has given it an alias since. Whether it did.
+    /// Removes an index that has this mark, unless it was given an alias since. Whether it did.
     async fn remove_marked(&self, physical: &str, mark: Mark) -> Result<bool, SinkError> {
         if !self.find_physical(physical).await?.is_some_and(|found| found.is_only(mark)) {
             return Ok(false);

@@ -1,7 +1,7 @@
 //! Gives the jobs of workers that are gone back to the queue, and ends what the server still executes for them.
 //!
 //! Whether a worker is gone is measured by the observer's own clock, which never runs backwards: since when has the time of
-//! its last heartbeat been the same? Whoever sets the server's clock, forwards or backwards, changes nothing about that.
+//! its last heartbeat been the same? A server's clock that is set, forwards or backwards, changes nothing about that.
 //!
 //! The server may go on for minutes with the statement of a worker that is gone, and holds the locks that its successor
 //! needs. So a session of a rescued job is ended before the job goes back.
@@ -87,7 +87,7 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> Result<u64, 
     if held.is_empty() {
         return Ok(0);
     }
-    // Before anybody can take the jobs: the sessions of whoever does have the same names.
+    // Before another worker can take the jobs: its sessions have the same names.
     end_sessions(&mut tx, &held).await?;
     // Looked at again: a batch may have been committed until its session ended. Jobs that came since have sessions that did not end.
     let again = queue::lock_held(&mut tx, BATCH_QUEUE, workers).await?;
@@ -97,7 +97,7 @@ async fn return_all(db: &PgPool, workers: &[String], died: bool) -> Result<u64, 
     queue::return_held(&mut tx, back, died).await?;
     queue::announce(&mut tx).await?;
     tx.commit().await?;
-    // In transactions of their own: a pipeline is locked before its jobs. Until then nobody can take these.
+    // In transactions of their own: a pipeline is locked before its jobs. Until then no worker can take these.
     for job in exhausted {
         give_up(db, &job.id, &job.payload, workers).await;
     }

@@ -1,7 +1,7 @@
-//! Ends statements that nobody wants any more: those of runs and reports that have ended, and those of batches that keep
+//! Ends statements that are not wanted any more: those of runs and reports that have ended, and those of batches that keep
 //! a pipeline from resting.
 //!
-//! Whoever cancels a run cancels its statement at once (`lifecycle::cancel`). This is for what that could not see: a
+//! Cancelling a run cancels its statement at once (`lifecycle::cancel`). This is for what that could not see: a
 //! statement that began just then, an API that died after its commit, and pauses. A worker looks only at what it has in
 //! hand, by primary key, and at `pg_stat_activity` only where something is found: that is hardly ever.
 
@@ -53,7 +53,7 @@ pub async fn end_overdue(db: &PgPool) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Cancels the statements of a run or report. Failing to do so harms nobody: they end with their connection.
+/// Cancels the statements of a run or report. Failing to do so does no harm: they end with their connection.
 pub async fn cancel(db: &PgPool, id: Uuid, reason: Reason) {
     let cancelled = async { backends::cancel(&mut *db.acquire().await?, id).await };
     match cancelled.await {

@@ -1,4 +1,4 @@
-//! What nobody wants any more ends: the statements of cancelled runs, of pauses past their deadline, of workers that stop,
+//! What is not wanted any more ends: the statements of cancelled runs, of pauses past their deadline, of workers that stop,
 //! and rows that are too long for a worker.
 
 use std::time::Duration;

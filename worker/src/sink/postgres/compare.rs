@@ -1,8 +1,8 @@
 //! Compares a mart with its source, and repairs it.
 //!
 //! `sides` makes both sides comparable, `statements` is the SQL. Everything is compared by the server in one snapshot.
-//! What seems to differ is looked at once more in a new one, and only then called drift: whoever was in between has
-//! committed by then.
+//! What seems to differ is looked at once more in a new one, and only then called drift: a writer that was in
+//! between has committed by then.
 
 mod sides;
 mod statements;
