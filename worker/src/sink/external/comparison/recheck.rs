@@ -9,7 +9,7 @@ use futures_util::{
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::comparison::{self, Differing, Totals},
+    store::comparison::{self, DifferingRow, Totals},
 };
 
 use super::{Comparison, SAMPLE, sides::document};
@@ -78,7 +78,7 @@ impl Comparison<'_> {
         &'c self,
         connection: &'c mut PgConnection,
         scope: &Scope,
-        sought: Vec<Differing>,
+        sought: Vec<DifferingRow>,
     ) -> BoxStream<'c, Result<Candidate, BatchError>> {
         let ids = sought.iter().map(|differing| differing.id.clone()).collect();
         // By the id and not by the key: where the id is a digest, the sink does not tell the key.
@@ -86,7 +86,7 @@ impl Comparison<'_> {
         let rows = self.of.subject.reading.rows(connection, query).peekable();
         let state = (rows, sought.into_iter().enumerate());
         let candidates = stream::try_unfold(state, async |(mut rows, mut sought)| {
-            let Some((place, Differing { id, key })) = sought.next() else { return Ok(None) };
+            let Some((place, DifferingRow { id, key })) = sought.next() else { return Ok(None) };
             let is_next = |row: &Result<SourceRow, _>| row.as_ref().map_or(true, |row| row.place == place);
             let row = Pin::new(&mut rows).next_if(is_next).await.transpose()?;
             let (settled, doc) = row.map_or((None, None), |row| (Some(row.settled), row.doc));
