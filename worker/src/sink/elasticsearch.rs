@@ -186,6 +186,10 @@ impl ExternalSink for IndexSink {
         Ok(self.index.count(self.index.name()).await?)
     }
 
+    fn keeps_order(&self, column: &SourceColumn) -> bool {
+        column.own_type().is_ordered_in_index()
+    }
+
     async fn extreme(&self, column: &SourceColumn, greatest: bool) -> Result<Option<String>, BatchError> {
         let is_time = column.own_type().field() == Field::Timestamp;
         Ok(self.index.extreme(&column.name, is_time, if greatest { "desc" } else { "asc" }).await?)
