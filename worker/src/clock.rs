@@ -26,7 +26,7 @@ use crate::mutex::unpoisoned;
 const LONGEST_STEP: TimeDelta = TimeDelta::days(1);
 /// The clocks of two servers that take over from each other differ by less.
 const SERVERS_DIFFER: TimeDelta = TimeDelta::hours(1);
-/// Two readings that differ by less say nothing, and neither does a thousandth of the time between them.
+/// Two answers that differ by less say nothing, and neither does a thousandth of the time between them.
 const UNSURE: TimeDelta = TimeDelta::milliseconds(5);
 
 /// What the database's clock said last, by a clock that cannot go back.
@@ -35,14 +35,14 @@ pub struct DatabaseClock(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    last: Option<Reading>,
+    last: Option<ClockAnswer>,
     /// A step that is not noted for the pipelines yet.
     unnoted: Option<DateTime<Utc>>,
 }
 
 /// What the clock said between two moments.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct ClockAnswer {
     asked: Instant,
     answered: Instant,
     said: DateTime<Utc>,
@@ -61,7 +61,7 @@ impl DatabaseClock {
 
     /// The time to which the clock went back, if that is not noted for the pipelines yet.
     fn find_step(&self, asked: Instant, said: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let now = Reading { asked, answered: Instant::now(), said };
+        let now = ClockAnswer { asked, answered: Instant::now(), said };
         let mut known = unpoisoned(&self.0);
         let step = known.last.and_then(|last| set_back_to(last, now));
         known.unnoted = known.unnoted.into_iter().chain(step).min();
@@ -72,8 +72,8 @@ impl DatabaseClock {
     }
 }
 
-/// The earliest time that the clock can have said between two readings, if it went back between them.
-fn set_back_to(before: Reading, after: Reading) -> Option<DateTime<Utc>> {
+/// The earliest time that the clock can have said between two answers, if it went back between them.
+fn set_back_to(before: ClockAnswer, after: ClockAnswer) -> Option<DateTime<Utc>> {
     let shown = after.said - before.said;
     let unsure = UNSURE + elapsed(before.asked, after.answered).abs() / 1000;
     let at_least = elapsed(before.answered, after.asked);
@@ -147,20 +147,20 @@ mod tests {
     #[test]
     fn a_clock_that_went_back_and_caught_up_is_noticed() {
         let begun = Instant::now();
-        let reading = |asked: u64, answered: u64, said: i64| Reading {
+        let answer = |asked: u64, answered: u64, said: i64| ClockAnswer {
             asked: begun + Duration::from_millis(asked),
             answered: begun + Duration::from_millis(answered),
             said: DateTime::UNIX_EPOCH + TimeDelta::milliseconds(said),
         };
-        let before = reading(0, 10, 100_000);
-        assert_eq!(set_back_to(before, reading(60_000, 60_010, 160_005)), None, "it went on");
-        assert_eq!(set_back_to(before, reading(60_000, 60_010, 200_000)), None, "it was set forward");
-        assert_eq!(set_back_to(before, reading(60_000, 60_010, 159_970)), None, "it is slow");
-        let to = set_back_to(before, reading(60_000, 60_010, 150_000)).expect("ten seconds less");
+        let before = answer(0, 10, 100_000);
+        assert_eq!(set_back_to(before, answer(60_000, 60_010, 160_005)), None, "it went on");
+        assert_eq!(set_back_to(before, answer(60_000, 60_010, 200_000)), None, "it was set forward");
+        assert_eq!(set_back_to(before, answer(60_000, 60_010, 159_970)), None, "it is slow");
+        let to = set_back_to(before, answer(60_000, 60_010, 150_000)).expect("ten seconds less");
         assert!((89_000..90_000).contains(&to.timestamp_millis()), "{to}");
-        let beat = reading(2_000, 2_010, 101_800);
+        let beat = answer(2_000, 2_010, 101_800);
         assert!(set_back_to(before, beat).is_some(), "a fifth of a second less, between two heartbeats");
         // Two that overlap: the one that was asked first was answered last.
-        assert_eq!(set_back_to(reading(0, 900, 100_800), reading(100, 110, 100_105)), None);
+        assert_eq!(set_back_to(answer(0, 900, 100_800), answer(100, 110, 100_105)), None);
     }
 }

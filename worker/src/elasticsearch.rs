@@ -21,7 +21,7 @@ mod removal;
 mod server;
 mod sweeper;
 
-pub use bulk::{Action, BulkWriter, Route, Written};
+pub use bulk::{Action, BulkEndpoint, BulkWriter, Written};
 pub use client::{Answer, Client};
 pub use contents::IndexContents;
 pub use document::{Document, number_above, version};

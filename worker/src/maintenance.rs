@@ -92,7 +92,7 @@ async fn beat(env: &Environment, heartbeat: Duration, pause: Duration, leads: &A
 
 async fn beat_once(env: &Environment, heartbeat: Duration, forgotten: &mut Forgotten) -> sqlx::Result<Beat> {
     let release = forgotten.long_since(heartbeat * FORGOTTEN_HEARTBEATS);
-    let report = queue::Report {
+    let sent = queue::Heartbeat {
         worker: &env.name,
         queue: BATCH_QUEUE,
         working: &env.working(),
@@ -101,7 +101,7 @@ async fn beat_once(env: &Environment, heartbeat: Duration, forgotten: &mut Forgo
     };
     let mut connection = env.control.acquire().await?;
     let asked = time::Instant::now();
-    let beat = queue::beat(&mut connection, &report).await?;
+    let beat = queue::beat(&mut connection, &sent).await?;
     env.clock.note(&mut connection, asked, beat.clock).await?;
     forgotten.note(&beat.forgotten);
     Ok(beat)

@@ -9,7 +9,7 @@ use vitrina_shared::{
     metrics::CANCELLED_STATEMENTS,
     store::{
         backends::Reason,
-        runs::{self, PageEnd},
+        runs::{self, RunPosition},
     },
 };
 
@@ -129,7 +129,7 @@ pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<R
 pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<RunView>>> {
     let (app, values) = (App::of(depot)?, Actor::of(depot)?.values());
     let mut query = Query::of(req);
-    let before = query.take_cursor(page_end);
+    let before = query.take_cursor(position);
     let limit = query.take_limit();
     query.finish()?;
     let pipeline = pipelines::find(&app, &input::pipeline(req)).await?;
@@ -159,8 +159,8 @@ fn cursor(run: &Run) -> String {
     format!("{}.{}", run.requested_at.timestamp_micros(), run.id)
 }
 
-fn page_end(cursor: &str) -> Option<PageEnd> {
+fn position(cursor: &str) -> Option<RunPosition> {
     let (micros, id) = cursor.split_once('.')?;
     let requested_at = DateTime::from_timestamp_micros(micros.parse().ok()?)?;
-    Some(PageEnd { requested_at, id: RunId(Uuid::try_parse(id).ok()?) })
+    Some(RunPosition { requested_at, id: RunId(Uuid::try_parse(id).ok()?) })
 }

@@ -63,23 +63,23 @@ pub async fn describe(
 ) -> Result<Description, GuardError> {
     let mut tx = begin(conn, limits).await?;
     let read = async |tx: &mut PgConnection, text: &str| {
-        Reading::of(tx, text).await.map_err(|error| blame(error, limits, |position| query.text.locate(position)))
+        DescribedQuery::of(tx, text).await.map_err(|error| blame(error, limits, |position| query.text.locate(position)))
     };
-    let mut reading = read(&mut tx, &query.text.with_nulls()).await?;
-    let mut columns = reading.columns();
+    let mut described = read(&mut tx, &query.text.with_nulls()).await?;
+    let mut columns = described.columns();
     // The query will be executed with values of these types, which may select other functions than bare nulls.
     if let Some(types) = ParameterTypes::of(&columns, walk.0, walk.1).filter(|_| !query.placeholders().is_empty()) {
-        reading = read(&mut tx, &query.text.with_typed_nulls(&types)).await?;
-        columns = reading.columns();
+        described = read(&mut tx, &query.text.with_typed_nulls(&types)).await?;
+        columns = described.columns();
         // Otherwise it would be executed with other types than it was judged with.
         if ParameterTypes::of(&columns, walk.0, walk.1).as_ref() != Some(&types) {
             return Err(Refusal::UnsettledTypes.into());
         }
     }
-    if reading.names.is_empty() {
+    if described.names.is_empty() {
         return Err(Refusal::NoColumns.into());
     }
-    let judged = judged::judge(&mut tx, reading.tree, schemas).await?;
+    let judged = judged::judge(&mut tx, described.tree, schemas).await?;
     let facts = facts(&mut tx, &columns, &judged.origins).await?;
     for (column, facts) in columns.iter_mut().zip(&facts) {
         column.nullable = facts.nullable.filter(|nullable| *nullable || !query.pads_with_nulls);
@@ -104,8 +104,8 @@ pub(super) async fn keep_temporary_schema(conn: &mut PgConnection) -> sqlx::Resu
 pub async fn judge_alone(conn: &mut PgConnection, text: &str, schemas: &SourceSchemas) -> Result<(), GuardError> {
     let limits = QueryLimits::default();
     let mut tx = begin(conn, &limits).await?;
-    let reading = Reading::of(&mut tx, text).await.map_err(|error| blame(error, &limits, |_| None))?;
-    judged::judge(&mut tx, reading.tree, schemas).await?;
+    let described = DescribedQuery::of(&mut tx, text).await.map_err(|error| blame(error, &limits, |_| None))?;
+    judged::judge(&mut tx, described.tree, schemas).await?;
     tx.rollback().await?;
     Ok(())
 }
@@ -126,7 +126,7 @@ fn milliseconds(duration: Duration) -> u128 {
 }
 
 #[derive(Debug, sqlx::FromRow)]
-struct Reading {
+struct DescribedQuery {
     tree: String,
     names: Vec<String>,
     types: Vec<Oid>,
@@ -135,7 +135,7 @@ struct Reading {
     collations: Vec<String>,
 }
 
-impl Reading {
+impl DescribedQuery {
     async fn of(conn: &mut PgConnection, text: &str) -> sqlx::Result<Self> {
         sqlx::query_as("select tree, names, types, type_names, declared, collations from etl_page.describe($1)")
             .bind(text)

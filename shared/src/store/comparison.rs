@@ -45,7 +45,7 @@ impl Totals {
 }
 
 #[derive(Debug, Clone, sqlx::FromRow)]
-pub struct Differing {
+pub struct DifferingRow {
     pub id: String,
     /// The values of its key as text; the id alone where nothing tells the key.
     pub key: Vec<Option<String>>,
@@ -164,7 +164,7 @@ pub async fn compare_sides(tx: &mut PgConnection) -> sqlx::Result<Totals> {
 }
 
 /// Up to `limit` rows that differ, in the order of their ids, after this one.
-pub async fn differing(tx: &mut PgConnection, after: Option<&str>, limit: i64) -> sqlx::Result<Vec<Differing>> {
+pub async fn differing(tx: &mut PgConnection, after: Option<&str>, limit: i64) -> sqlx::Result<Vec<DifferingRow>> {
     let text = "select id, key from pg_temp.vitrina_differing where $1::text is null or id > $1 order by id limit $2";
     sqlx::query_as(text).bind(after).bind(limit).fetch_all(tx).await
 }

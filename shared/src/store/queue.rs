@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 pub use self::{
-    holding::{Beat, HeldJob, Holder, Report, ReturnedJob, beat, holders, lock_held, return_held, sign_off},
+    holding::{Beat, Heartbeat, HeldJob, Holder, ReturnedJob, beat, holders, lock_held, return_held, sign_off},
     tidy::{advance, exhausted, kill_exhausted, kill_foreign, kill_unwanted},
 };
 use super::interval;

@@ -9,12 +9,12 @@ mod ranges;
 mod retention;
 
 pub(crate) use batch::note_failure;
-pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, execute_batch, next_page};
+pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, next_page, run_batch};
 pub(crate) use begin::note_walk;
 pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
 pub use delivery::{is_delivered_to, part_from_emptied};
 pub(crate) use find::remember_key;
-pub use find::{PageEnd, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
+pub use find::{RunPosition, Sum, Writer, find, find_active, find_by_key, inputs, list, sum, unfinished, writer_of};
 pub use ranges::{Range, cut_at, is_walked, next_batch, open_ranges, upper};
 pub(crate) use ranges::{cut, keep, leave, set_job, stranded, withdraw_jobs};
 pub use retention::prune;

@@ -56,7 +56,7 @@ pub struct Written {
 /// Where documents go and within which bounds. Shared by the writers of one target, so that they learn together how much
 /// the server takes.
 #[derive(Debug)]
-pub struct Route {
+pub struct BulkEndpoint {
     client: Client,
     path: String,
     limiter: Arc<Limiter>,
@@ -68,7 +68,7 @@ pub struct Route {
 /// Takes documents until it is finished. Dropping it stops what is under way.
 #[derive(Debug)]
 pub struct BulkWriter {
-    route: Arc<Route>,
+    endpoint: Arc<BulkEndpoint>,
     action: Action,
     max_rejects: u64,
     max_docs: usize,
@@ -79,8 +79,8 @@ pub struct BulkWriter {
     rejected_bytes: usize,
 }
 
-impl Route {
-    /// A route to an alias. Where the alias is gone nothing is written, and no index comes into being by itself.
+impl BulkEndpoint {
+    /// The endpoint of an alias. Where the alias is gone nothing is written, and no index comes into being by itself.
     pub fn new(client: Client, alias: &str, options: &IndexOptions) -> Self {
         let fields = "errors,items.*.status,items.*.result,items.*.error";
         Self {
@@ -96,10 +96,10 @@ impl Route {
 
 impl BulkWriter {
     /// A writer that fails once more than `max_rejects` documents were rejected.
-    pub fn new(route: Arc<Route>, action: Action, max_rejects: u64) -> Self {
+    pub fn new(endpoint: Arc<BulkEndpoint>, action: Action, max_rejects: u64) -> Self {
         Self {
-            max_docs: route.max_docs,
-            route,
+            max_docs: endpoint.max_docs,
+            endpoint,
             action,
             max_rejects,
             turn: None,
@@ -112,7 +112,7 @@ impl BulkWriter {
 
     /// Shares this many documents out evenly, so that no request is left over at the end while nothing else is under way.
     pub fn expecting(mut self, documents: usize) -> Self {
-        self.max_docs = share(documents, self.route.max_docs, self.route.concurrency);
+        self.max_docs = share(documents, self.endpoint.max_docs, self.endpoint.concurrency);
         self
     }
 
@@ -129,7 +129,7 @@ impl BulkWriter {
             return self.count(Written { rejected, ..Written::default() });
         }
         let bytes = self.gathering.bytes() + document.body.len() + document.id.len();
-        let full = bytes > self.route.max_body_bytes || self.gathering.len() >= self.max_docs;
+        let full = bytes > self.endpoint.max_body_bytes || self.gathering.len() >= self.max_docs;
         if full && !self.gathering.is_empty() {
             self.dispatch().await?;
         }
@@ -154,14 +154,14 @@ impl BulkWriter {
         if let Some(turn) = self.turn.take() {
             turn.await.map_err(|_| SinkError::transient("the documents are not wanted any more".to_owned()))?;
         }
-        while self.under_way.len() >= self.route.concurrency {
+        while self.under_way.len() >= self.endpoint.concurrency {
             let Some(done) = self.under_way.join_next().await else { break };
             self.collect(done)?;
         }
         // Only then: until there is room for it, a chunk is no one's but this writer's.
-        let permit = self.route.limiter.acquire().await;
+        let permit = self.endpoint.limiter.acquire().await;
         let chunk = std::mem::take(&mut self.gathering).seal();
-        self.under_way.spawn(delivery::deliver(self.route.clone(), chunk, permit));
+        self.under_way.spawn(delivery::deliver(self.endpoint.clone(), chunk, permit));
         Ok(())
     }
 

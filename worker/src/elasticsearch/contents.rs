@@ -17,6 +17,8 @@ const KEEP: &str = "5m";
 /// Documents of one page, and how many bytes they should have together on the server's disk.
 const MOST_DOCUMENTS: u64 = 2_000;
 const PAGE_BYTES: u64 = 1024 * 1024;
+const WITHOUT_SOURCE: &str =
+    "the target does not return its documents whole, only their keys can be compared (an index must keep `_source`)";
 
 /// The documents of an index as of one moment, page by page.
 #[derive(Debug)]
@@ -25,6 +27,9 @@ pub struct IndexContents<'a> {
     page: Bytes,
     total: u64,
     seen: u64,
+    bodies: bool,
+    /// Whether a document came without the body that was asked for.
+    lacks_bodies: bool,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +92,7 @@ impl Index {
         });
         let page = self.read(&path, &wanted).await?;
         let total = parse::<SearchPage<'_>>(&page)?.hits.total.map_or(0, |total| total.value);
-        Ok(IndexContents { index: self, page, total, seen: 0 })
+        Ok(IndexContents { index: self, page, total, seen: 0, bodies, lacks_bodies: false })
     }
 
     /// As many documents as make a page of bounded size, by the average of those that are there.
@@ -153,13 +158,14 @@ impl IndexContents<'_> {
     pub async fn next(&mut self, mut each: impl FnMut(&str, &str)) -> Result<bool, SinkError> {
         let page: SearchPage<'_> = parse(&self.page)?;
         for hit in &page.hits.hits {
+            self.lacks_bodies |= self.bodies && hit.body.is_none();
             each(&hit.id, hit.body.map_or("", RawValue::get));
         }
         self.seen += page.hits.hits.len() as u64;
         let Some(place) = page.place.clone() else { return Err(SinkError::transient("Elasticsearch lost its place")) };
         if page.hits.hits.is_empty() {
             self.end(&place).await?;
-            return Ok(false);
+            return if self.lacks_bodies { Err(SinkError::fatal(WITHOUT_SOURCE)) } else { Ok(false) };
         }
         let next = json!({"scroll": KEEP, "scroll_id": place});
         // The server forgets a place that nobody asked for in time: whoever reads begins anew.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use vitrina_shared::domain::{IndexOptions, RunId, SourceColumn};
 
 use super::{
-    bulk::Route,
+    bulk::BulkEndpoint,
     client::Client,
     error::{SinkError, SinkErrorKind},
     mapping,
@@ -38,7 +38,7 @@ pub struct Index {
 pub struct Ready {
     /// What the server calls this very index.
     pub uuid: String,
-    pub route: Arc<Route>,
+    pub endpoint: Arc<BulkEndpoint>,
 }
 
 impl Index {
@@ -76,12 +76,12 @@ impl Index {
         if !begun {
             self.warn_of_lost_fields(&found, columns);
         }
-        Ok(Ready { uuid: found.uuid, route: self.route() })
+        Ok(Ready { uuid: found.uuid, endpoint: self.endpoint() })
     }
 
     /// The way to the documents that are there.
-    pub fn route(&self) -> Arc<Route> {
-        Arc::new(Route::new(self.client.clone(), &self.name, &self.options))
+    pub fn endpoint(&self) -> Arc<BulkEndpoint> {
+        Arc::new(BulkEndpoint::new(self.client.clone(), &self.name, &self.options))
     }
 
     /// How many documents can be searched.

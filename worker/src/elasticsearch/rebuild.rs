@@ -1,6 +1,6 @@
 //! A full run: another index is built beside the one that serves, and takes its place at once.
 //!
-//! begin → (documents by the route) → finish: restore settings, refresh, count, swap.
+//! begin → (documents through the endpoint) → finish: restore settings, refresh, count, swap.
 //!
 //! Until the swap the old index serves, whatever happens. `removal` takes away what an ended run left behind, and replaced
 //! indexes once no search can be reading them any more.
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use vitrina_shared::domain::{RunId, SourceColumn, WriteMode};
 
 use super::{
-    bulk::Route,
+    bulk::BulkEndpoint,
     error::SinkError,
     index::{Index, Ready},
     physical::{Mark, Physical},
@@ -22,7 +22,7 @@ use super::{
 const LOOKS: usize = 5;
 
 impl Index {
-    /// Creates the run's index, or finds it where a crash or a pause left it, and says by which route to fill it.
+    /// Creates the run's index, or finds it where a crash or a pause left it, and returns the endpoint that fills it.
     pub async fn begin_rebuild(&self, run: RunId, columns: &[SourceColumn], begun: bool) -> Result<Ready, SinkError> {
         let physical = self.physical(run);
         let alias = Mark::Building.of(&physical);
@@ -46,8 +46,8 @@ impl Index {
             ));
         }
         self.check_fields(&built, columns)?;
-        let route = Arc::new(Route::new(self.client.clone(), &alias, &self.options));
-        Ok(Ready { uuid: built.uuid, route })
+        let endpoint = Arc::new(BulkEndpoint::new(self.client.clone(), &alias, &self.options));
+        Ok(Ready { uuid: built.uuid, endpoint })
     }
 
     /// With the option `update` fields that the query does not return belong to other writers: a new index would not have them.

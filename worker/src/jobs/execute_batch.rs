@@ -48,12 +48,12 @@ pub async fn run(env: Arc<Environment>, mut job: HeldBatch) {
     env.take_up(&job.id);
     // Once the worker stops, the job is left where it is: the worker's end gives all such jobs back at once.
     if !env.stop.is_cancelled() {
-        execute_batches(&env, &mut job).instrument(span).await;
+        attempt(&env, &mut job).instrument(span).await;
     }
     env.put_down(&job.id);
 }
 
-async fn execute_batches(env: &Environment, job: &mut HeldBatch) {
+async fn attempt(env: &Environment, job: &mut HeldBatch) {
     match super::execute::<BatchJob, _>(env, job.run_id.0, run::execute(env, job)).await {
         // Another worker goes on while this one waits for its other batches.
         Ok(Conclusion::GoesOn) if env.stop.is_cancelled() => {

@@ -50,7 +50,7 @@ pub(super) struct BegunRun {
 }
 
 /// Executes batches until the range is walked, the run rests, or another worker is to go on.
-pub(super) async fn execute_batches(
+pub(super) async fn walk_range(
     env: &Environment,
     job: &mut HeldBatch,
     BegunRun { plan, walked, cut, session }: BegunRun,
@@ -112,7 +112,7 @@ impl Chain<'_> {
         let start = Instant::now();
         // Should the job be given up meanwhile, the connection is closed with the statement.
         self.session.may_not_end();
-        let executed = self.execute_batch(next_job).await;
+        let executed = self.push_down_or_stream(next_job).await;
         self.session.has_ended();
         let ExecutedBatch { outcome, rejected } = executed?;
         self.record(&outcome, rejected, start.elapsed());
@@ -122,7 +122,7 @@ impl Chain<'_> {
     }
 
     /// Executes a batch. A page of which the server refused a row is written once more, with care.
-    async fn execute_batch(&mut self, next_job: Option<&str>) -> Result<ExecutedBatch, BatchError> {
+    async fn push_down_or_stream(&mut self, next_job: Option<&str>) -> Result<ExecutedBatch, BatchError> {
         let Self { env, plan, session, prefetched, .. } = self;
         let job = &*self.job;
         let call = BatchCall {
@@ -139,7 +139,7 @@ impl Chain<'_> {
         let waiting = self.waits.begin();
         let stream = match &plan.route {
             Route::Stream(stream) => stream,
-            Route::Pushdown { careful, .. } => match (runs::execute_batch(session, &call).await, careful) {
+            Route::Pushdown { careful, .. } => match (runs::run_batch(session, &call).await, careful) {
                 (Ok(outcome), _) => return Ok(ExecutedBatch { outcome, rejected: 0 }),
                 (Err(error), Some(stream)) if is_row_error(&error) => {
                     let error = error.to_string();
@@ -152,7 +152,7 @@ impl Chain<'_> {
                 (Err(error), _) => return Err(error.into()),
             },
         };
-        stream::execute_batch(env, session, (stream, &*plan.sink), job, &call, prefetched, waiting).await
+        stream::stream_batch(env, session, (stream, &*plan.sink), job, &call, prefetched, waiting).await
     }
 
     async fn announce_progress(&mut self, outcome: &BatchOutcome) -> Result<(), BatchError> {

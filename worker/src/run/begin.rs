@@ -33,7 +33,7 @@ pub async fn execute(env: &Environment, job: &mut HeldBatch) -> Result<Conclusio
     tracing::Span::current().record("pipeline", &run.plan.pipeline);
     progress::show_series(&run.plan.pipeline);
     progress::observe_phase(&run.plan.pipeline, "open", started.elapsed());
-    batch::execute_batches(env, job, run).await
+    batch::walk_range(env, job, run).await
 }
 
 /// Checks everything that must hold before the first batch of a job, and begins or resumes its run.

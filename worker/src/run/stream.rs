@@ -38,7 +38,7 @@ pub struct ExecutedBatch {
 }
 
 /// Executes the batch of a call, whose statement is not used. Takes the prefetched page if it is this one, and prefetches the next.
-pub(super) async fn execute_batch(
+pub(super) async fn stream_batch(
     env: &Environment,
     connection: &mut PgConnection,
     (stream, sink): (&Stream, &dyn Sink),
@@ -162,7 +162,7 @@ impl Batch<'_> {
         refused: bool,
     ) -> Result<ExecutedBatch, BatchError> {
         let statement = statement_of(end, write);
-        let outcome = runs::execute_batch(&mut tx, &BatchCall { statement: &statement, ..*self.call }).await?;
+        let outcome = runs::run_batch(&mut tx, &BatchCall { statement: &statement, ..*self.call }).await?;
         let mut count = if refused { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
         if !rejected.is_empty() {
             let (rows, errors): (Vec<_>, Vec<_>) =

@@ -20,7 +20,7 @@ use super::{
     external::{Contents, Mending, PageStart, PageWriter, TakeDocument},
 };
 use crate::elasticsearch::{
-    Action, BulkWriter, Client, GRACE, Index, IndexContents, Route, Server, SinkError, indexes, sweep,
+    Action, BulkEndpoint, BulkWriter, Client, GRACE, Index, IndexContents, Server, SinkError, indexes, sweep,
 };
 use page::PageWriting;
 
@@ -40,7 +40,7 @@ struct IndexSink {
     repeats_keys: bool,
     limit: RemovalLimit,
     server: OnceCell<Server>,
-    route: OnceCell<Arc<Route>>,
+    endpoint: OnceCell<Arc<BulkEndpoint>>,
 }
 
 #[async_trait]
@@ -67,7 +67,7 @@ impl SinkKind for Indexes {
             repeats_keys: opening.reader.pages_itself(),
             limit: RemovalLimit::of(opening.inputs),
             server: OnceCell::new(),
-            route: OnceCell::new(),
+            endpoint: OnceCell::new(),
         };
         Ok(Arc::new(External(Arc::new(sink))))
     }
@@ -116,8 +116,8 @@ impl IndexSink {
         if began_with.is_some_and(|other| other != id) {
             return Err(index.is_gone().into());
         }
-        // Asked for once more, the same way leads to the same index, and knows how much the server takes.
-        self.route.get_or_init(|| async { ready.route }).await;
+        // The first endpoint is kept: it leads to the same index, and knows how much the server takes.
+        self.endpoint.get_or_init(|| async { ready.endpoint }).await;
         Ok(id)
     }
 }
@@ -153,13 +153,13 @@ impl ExternalSink for IndexSink {
     /// An index that is being built gets each key once, and no search sees it: it does not wait for its turn.
     fn begin_page(&self, page: PageStart) -> Result<Box<dyn PageWriter>, BatchError> {
         let expected = usize::try_from(page.size).unwrap_or(usize::MAX);
-        let route = self.route.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
+        let endpoint = self.endpoint.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
         let allowed = page.rejects_allowed.unwrap_or(0);
-        let writer = BulkWriter::new(route.clone(), self.action, allowed).expecting(expected);
+        let writer = BulkWriter::new(endpoint.clone(), self.action, allowed).expecting(expected);
         let at_once = self.rebuilds && !self.repeats_keys;
         let writer = if at_once { writer } else { writer.waiting_for(page.turn) };
         let keeps = self.rebuilds && page.rejects_allowed.is_some();
-        let keeps = keeps.then(|| (self.index.clone(), route.clone(), self.action));
+        let keeps = keeps.then(|| (self.index.clone(), endpoint.clone(), self.action));
         Ok(Box::new(PageWriting { writer, number: page.number, is_page: true, keeps }))
     }
 
@@ -186,6 +186,10 @@ impl ExternalSink for IndexSink {
         Ok(self.index.count(self.index.name()).await?)
     }
 
+    fn keeps_order(&self, column: &SourceColumn) -> bool {
+        column.own_type().is_ordered_in_index()
+    }
+
     async fn extreme(&self, column: &SourceColumn, greatest: bool) -> Result<Option<String>, BatchError> {
         let is_time = column.own_type().field() == Field::Timestamp;
         Ok(self.index.extreme(&column.name, is_time, if greatest { "desc" } else { "asc" }).await?)
@@ -201,8 +205,8 @@ impl ExternalSink for IndexSink {
 
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter> {
         let writer = match mending {
-            Mending::Write(allowed) => BulkWriter::new(self.index.route(), self.action, allowed),
-            Mending::Remove => BulkWriter::new(self.index.route(), Action::Delete, 0),
+            Mending::Write(allowed) => BulkWriter::new(self.index.endpoint(), self.action, allowed),
+            Mending::Remove => BulkWriter::new(self.index.endpoint(), Action::Delete, 0),
         };
         Box::new(PageWriting { writer, number, is_page: false, keeps: None })
     }

@@ -45,12 +45,17 @@ pub trait ExternalSink: fmt::Debug + Send + Sync {
 
     async fn count(&self) -> Result<u64, BatchError>;
 
+    /// Whether it orders the values of a column as the source does, so that the least and greatest of both can be compared.
+    fn keeps_order(&self, _column: &SourceColumn) -> bool {
+        false
+    }
+
     /// The least or the greatest value of a column, in JSON; none where the sink cannot tell.
     async fn extreme(&self, _column: &SourceColumn, _greatest: bool) -> Result<Option<String>, BatchError> {
         Ok(None)
     }
 
-    /// Begins to read everything; with `bodies`, or the ids alone.
+    /// Begins to read everything; with `bodies`, which fails where the sink does not keep them, or the ids alone.
     async fn contents(&self, bodies: bool) -> Result<Box<dyn Contents + '_>, BatchError>;
 
     /// The documents with these ids that are there, as they are now.

@@ -4,8 +4,8 @@
 //! makes the mart equal to the query after the last page of a full run; `compare` and `replay` are for reports.
 
 mod compare;
-mod comparison;
 mod completion;
+mod key_cast;
 mod mart;
 mod merge;
 mod replay;

@@ -41,9 +41,9 @@ async fn documents_travel_by_tls_with_a_password_and_with_an_api_key() {
     .enumerate()
     {
         let index = corner.index_at(&url, &[(CA, authority.file()), ("VITRINA_ELASTICSEARCH_GZIP", "off")], json!({}));
-        let route = index.prepare(run(), &items(), false).await.unwrap().route;
+        let endpoint = index.prepare(run(), &items(), false).await.unwrap().endpoint;
         let from = round as u64 * 10;
-        let written = write(&route, Action::Upsert, (from..from + 10).map(|n| item(n, "one"))).await.unwrap();
+        let written = write(&endpoint, Action::Upsert, (from..from + 10).map(|n| item(n, "one"))).await.unwrap();
         assert_eq!(written.created, 10);
     }
     assert_eq!(corner.documents().await.len(), 20);
@@ -161,8 +161,8 @@ async fn a_node_that_is_away_is_left_out_as_long_as_another_one_answers() {
         [format!("http://127.0.0.1:{nowhere},{}", corner.node), format!("{},http://127.0.0.1:{nowhere}", corner.node)]
     {
         let index = corner.index_at(&url, &[], json!({"max_docs": 5, "concurrency": 4}));
-        let route = index.prepare(run(), &items(), false).await.unwrap().route;
-        let written = write(&route, Action::Upsert, (0..100).map(|n| item(n, &url))).await.unwrap();
+        let endpoint = index.prepare(run(), &items(), false).await.unwrap().endpoint;
+        let written = write(&endpoint, Action::Upsert, (0..100).map(|n| item(n, &url))).await.unwrap();
         assert_eq!(written.changes(), 100);
     }
     assert_eq!(corner.documents().await.len(), 100);

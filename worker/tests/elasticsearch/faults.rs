@@ -19,8 +19,9 @@ async fn survives(script: impl Fn(&Seen) -> Fault + Send + Sync + 'static) -> Op
     let corner = Corner::new()?;
     let proxy = Proxy::start(&corner.node, script).await;
     let index = corner.index_at(&proxy.url, &[], json!({"max_docs": 50, "concurrency": 4}));
-    let route = index.prepare(run(), &items(), false).await.unwrap().route;
-    let written = write(&route, Action::Upsert, (0..DOCUMENTS).map(|n| item(n, &format!("item {n}")))).await.unwrap();
+    let endpoint = index.prepare(run(), &items(), false).await.unwrap().endpoint;
+    let written =
+        write(&endpoint, Action::Upsert, (0..DOCUMENTS).map(|n| item(n, &format!("item {n}")))).await.unwrap();
     // A document whose acknowledgement was lost is found there at the second attempt.
     assert_eq!(written.created + written.unchanged, DOCUMENTS);
     let documents = corner.documents().await;
@@ -94,8 +95,9 @@ async fn an_answer_that_never_comes_ends_with_the_time_out() {
     };
     let proxy = Proxy::start(&corner.node, hanging).await;
     let settings = [("VITRINA_ELASTICSEARCH_TIMEOUT_SECONDS", "2")];
-    let route = corner.index_at(&proxy.url, &settings, json!({})).prepare(run(), &items(), false).await.unwrap().route;
-    assert_eq!(write(&route, Action::Upsert, [item(1, "one")]).await.unwrap().created, 1);
+    let endpoint =
+        corner.index_at(&proxy.url, &settings, json!({})).prepare(run(), &items(), false).await.unwrap().endpoint;
+    assert_eq!(write(&endpoint, Action::Upsert, [item(1, "one")]).await.unwrap().created, 1);
     assert_eq!(proxy.bulks(), 2);
 }
 
@@ -105,9 +107,9 @@ async fn patience_ends_with_an_error_of_the_right_class() {
     for (status, class) in [(429, ErrorClass::RateLimited), (503, ErrorClass::Transient)] {
         let proxy = Proxy::start(&corner.node, move |_| Fault::Status(status, None)).await;
         let settings = [("VITRINA_ELASTICSEARCH_PATIENCE_SECONDS", "0.5")];
-        let route =
-            corner.index_at(&proxy.url, &settings, json!({})).prepare(run(), &items(), false).await.unwrap().route;
-        let error = write(&route, Action::Upsert, [item(1, "one")]).await.unwrap_err();
+        let endpoint =
+            corner.index_at(&proxy.url, &settings, json!({})).prepare(run(), &items(), false).await.unwrap().endpoint;
+        let error = write(&endpoint, Action::Upsert, [item(1, "one")]).await.unwrap_err();
         assert_eq!(error.class, class, "{error}");
         assert!(error.message.contains("no room"), "{error}");
         assert!(proxy.bulks() > 1);

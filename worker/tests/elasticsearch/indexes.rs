@@ -134,10 +134,10 @@ async fn options_that_the_server_refuses_are_explained() {
 async fn an_index_that_is_removed_while_it_is_written_does_not_come_back_by_itself() {
     let Some(corner) = Corner::new() else { return };
     let this = run();
-    let route = corner.index(json!({})).prepare(this, &items(), false).await.unwrap().route;
+    let endpoint = corner.index(json!({})).prepare(this, &items(), false).await.unwrap().endpoint;
     let physical = format!("{}-vitrina-{this}", corner.name);
     corner.put(reqwest::Method::DELETE, &physical, &Value::Null).await;
-    let error = write(&route, Action::Upsert, [item(1, "late")]).await.unwrap_err();
+    let error = write(&endpoint, Action::Upsert, [item(1, "late")]).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal, "{error}");
     assert_eq!(corner.physical().await, []);
 }
@@ -157,8 +157,8 @@ async fn several_nodes_take_turns() {
     let (one, two) =
         (Proxy::start(&corner.node, |_| Fault::None).await, Proxy::start(&corner.node, |_| Fault::None).await);
     let index = corner.index_at(&format!("{},{}", one.url, two.url), &[], json!({"max_docs": 10}));
-    let route = index.prepare(run(), &items(), false).await.unwrap().route;
-    write(&route, Action::Upsert, (0..100).map(|n| item(n, "x"))).await.unwrap();
+    let endpoint = index.prepare(run(), &items(), false).await.unwrap().endpoint;
+    write(&endpoint, Action::Upsert, (0..100).map(|n| item(n, "x"))).await.unwrap();
     assert_eq!((one.bulks(), two.bulks()), (5, 5));
 }
 

@@ -18,8 +18,8 @@ const LATER: Duration = Duration::ZERO;
 
 async fn rebuild(index: &Index, count: u64, name: &str) -> RunId {
     let this = run();
-    let route = index.begin_rebuild(this, &items(), false).await.unwrap().route;
-    write(&route, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
+    let endpoint = index.begin_rebuild(this, &items(), false).await.unwrap().endpoint;
+    write(&endpoint, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
     index.finish_rebuild(this, count, |_, _| None).await.unwrap();
     this
 }
@@ -82,8 +82,8 @@ async fn a_rebuild_that_lost_documents_does_not_take_over() {
     let index = corner.index(json!({}));
     rebuild(&index, 20, "old").await;
     let this = run();
-    let route = index.begin_rebuild(this, &items(), false).await.unwrap().route;
-    write(&route, Action::Replace, (0..19).map(|n| item(n, "new"))).await.unwrap();
+    let endpoint = index.begin_rebuild(this, &items(), false).await.unwrap().endpoint;
+    write(&endpoint, Action::Replace, (0..19).map(|n| item(n, "new"))).await.unwrap();
     let error = index.finish_rebuild(this, 20, |_, _| None).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains("19 documents where 20"), "{error}");
@@ -96,7 +96,7 @@ async fn a_rebuild_that_ended_badly_leaves_the_old_index_serving_and_no_litter()
     let index = corner.index(json!({}));
     let serving = rebuild(&index, 20, "old").await;
     let (dead, live) = (run(), run());
-    let late = index.begin_rebuild(dead, &items(), false).await.unwrap().route;
+    let late = index.begin_rebuild(dead, &items(), false).await.unwrap().endpoint;
     write(&late, Action::Replace, (0..5).map(|n| item(n, "dead"))).await.unwrap();
     index.begin_rebuild(live, &items(), false).await.unwrap();
     let removed = sweep(&index, &[live], LATER).await.unwrap();
@@ -117,9 +117,9 @@ async fn a_rebuild_goes_on_where_a_crash_left_it() {
     let index = corner.index(json!({}));
     rebuild(&index, 10, "old").await;
     let this = run();
-    let first = index.begin_rebuild(this, &items(), false).await.unwrap().route;
+    let first = index.begin_rebuild(this, &items(), false).await.unwrap().endpoint;
     write(&first, Action::Replace, (0..15).map(|n| item(n, "new"))).await.unwrap();
-    let again = index.begin_rebuild(this, &items(), true).await.unwrap().route;
+    let again = index.begin_rebuild(this, &items(), true).await.unwrap().endpoint;
     write(&again, Action::Replace, (10..30).map(|n| item(n, "new"))).await.unwrap();
     index.finish_rebuild(this, 30, |_, _| None).await.unwrap();
     assert_eq!(corner.documents().await.len(), 30);

@@ -16,8 +16,8 @@ const LATER: Duration = Duration::ZERO;
 
 async fn building(index: &Index, count: u64, name: &str) -> RunId {
     let this = run();
-    let route = index.begin_rebuild(this, &items(), false).await.unwrap().route;
-    write(&route, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
+    let endpoint = index.begin_rebuild(this, &items(), false).await.unwrap().endpoint;
+    write(&endpoint, Action::Replace, (0..count).map(|n| item(n, name))).await.unwrap();
     this
 }
 

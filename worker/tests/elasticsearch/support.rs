@@ -14,7 +14,7 @@ use vitrina_shared::{
     config::{ElasticsearchConfig, Env},
     domain::{IndexOptions, RunId, SourceColumn},
 };
-use vitrina_worker::elasticsearch::{Action, BulkWriter, Client, Document, Index, Route, SinkError, Written};
+use vitrina_worker::elasticsearch::{Action, BulkEndpoint, BulkWriter, Client, Document, Index, SinkError, Written};
 
 pub use crate::world::{World, eventually_within};
 
@@ -173,23 +173,23 @@ pub fn item(id: u64, name: &str) -> Document {
     Document { id: id.to_string(), version: None, body: body.to_string() }
 }
 
-/// Writes documents by a route.
+/// Writes documents to an endpoint.
 pub async fn write(
-    route: &Arc<Route>,
+    endpoint: &Arc<BulkEndpoint>,
     action: Action,
     documents: impl IntoIterator<Item = Document>,
 ) -> Result<Written, SinkError> {
-    write_with(route, action, 0, documents).await
+    write_with(endpoint, action, 0, documents).await
 }
 
 /// The same, tolerating rejects.
 pub async fn write_with(
-    route: &Arc<Route>,
+    endpoint: &Arc<BulkEndpoint>,
     action: Action,
     max_rejects: u64,
     documents: impl IntoIterator<Item = Document>,
 ) -> Result<Written, SinkError> {
-    let mut writer = BulkWriter::new(route.clone(), action, max_rejects);
+    let mut writer = BulkWriter::new(endpoint.clone(), action, max_rejects);
     for document in documents {
         writer.push(document).await?;
     }

@@ -49,13 +49,13 @@ async fn every_kind_of_value_has_its_outcome() {
         (r#"{"doc":{"a":1,"a":2}}"#.into(), Some("Duplicate field")),
         (r#"{"unknown":1}"#.into(), Some("strict")),
     ];
-    let route = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().route;
+    let endpoint = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().endpoint;
     let documents = cases.iter().enumerate().map(|(n, (body, _))| Document {
         id: n.to_string(),
         version: None,
         body: body.clone(),
     });
-    let written = write_with(&route, Action::Replace, cases.len() as u64, documents).await.unwrap();
+    let written = write_with(&endpoint, Action::Replace, cases.len() as u64, documents).await.unwrap();
     for (n, (body, refusal)) in cases.iter().enumerate() {
         let rejected = written.rejected.iter().find(|rejected| rejected.id == n.to_string());
         let reason = rejected.map(|rejected| rejected.error.as_str());
@@ -71,14 +71,14 @@ async fn every_kind_of_value_has_its_outcome() {
 async fn timestamps_are_found_and_sorted_by_their_microseconds() {
     let Some(corner) = Corner::new() else { return };
     let columns = columns(&[("at", "timestamp with time zone")]);
-    let route = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().route;
+    let endpoint = corner.index(json!({})).prepare(run(), &columns, false).await.unwrap().endpoint;
     let times = ["2026-01-01T00:00:01.123457+00:00", "2026-01-01T00:00:01.123456+00:00", "1895-12-28T00:00:01.5+00:00"];
     let documents = times.iter().enumerate().map(|(n, at)| Document {
         id: n.to_string(),
         version: None,
         body: json!({"at": at}).to_string(),
     });
-    write_with(&route, Action::Upsert, 0, documents).await.unwrap();
+    write_with(&endpoint, Action::Upsert, 0, documents).await.unwrap();
     assert_eq!(corner.documents().await["1"]["at"], times[1]);
     let found = |query: Value| {
         let corner = &corner;

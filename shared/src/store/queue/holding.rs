@@ -9,7 +9,7 @@ use crate::store::interval;
 
 /// What a worker says with its heartbeat.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct Heartbeat<'a> {
     pub worker: &'a str,
     pub queue: &'a str,
     pub working: &'a [String],
@@ -35,7 +35,7 @@ pub struct Beat {
 
 /// Marks the worker alive, returns jobs that it forgot to the queue, and tells what is to be done: all in one statement,
 /// because every worker does it all the time. The first by name leads; where two think so, both do what either would.
-pub async fn beat(connection: &mut PgConnection, report: &Report<'_>) -> sqlx::Result<Beat> {
+pub async fn beat(connection: &mut PgConnection, heartbeat: &Heartbeat<'_>) -> sqlx::Result<Beat> {
     sqlx::query_as!(
         Beat,
         r#"
@@ -69,11 +69,11 @@ pub async fn beat(connection: &mut PgConnection, report: &Report<'_>) -> sqlx::R
                ) as "leads!",
                etl.clock() as "clock!"
         "#,
-        report.worker,
-        report.queue,
-        report.working,
-        report.release,
-        interval(report.gone_after),
+        heartbeat.worker,
+        heartbeat.queue,
+        heartbeat.working,
+        heartbeat.release,
+        interval(heartbeat.gone_after),
     )
     .fetch_one(connection)
     .await

@@ -70,7 +70,7 @@ pub struct BatchOutcome {
 }
 
 /// Executes a batch: one statement, one transaction. See `etl.run_batch`.
-pub async fn execute_batch(connection: &mut PgConnection, call: &BatchCall<'_>) -> sqlx::Result<BatchOutcome> {
+pub async fn run_batch(connection: &mut PgConnection, call: &BatchCall<'_>) -> sqlx::Result<BatchOutcome> {
     sqlx::query_as!(
         BatchOutcome,
         r#"

@@ -63,7 +63,7 @@ pub(crate) async fn remember_key(
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct PageEnd {
+pub struct RunPosition {
     pub requested_at: DateTime<Utc>,
     pub id: RunId,
 }
@@ -72,7 +72,7 @@ pub struct PageEnd {
 pub async fn list(
     connection: &mut PgConnection,
     pipeline: PipelineId,
-    after: Option<PageEnd>,
+    after: Option<RunPosition>,
     limit: i64,
 ) -> sqlx::Result<Vec<Run>> {
     select_runs!(

@@ -10,16 +10,16 @@ use vitrina_shared::domain::ErrorClass;
 
 use super::{
     super::{client::Answer, error::SinkError, patience::Patience},
-    Route, Written,
+    BulkEndpoint, Written,
     answer::{DocumentFate, fates},
     chunk::{Chunk, compress},
     limiter::Permit,
 };
 
 /// Delivers a chunk, for whose first request there is room. `Ok`: every document is acknowledged, or rejected by name.
-pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
-    let patience = Patience::new(route.client.patience);
-    let mut delivery = Delivery { patience, route, permit: Some(permit), written: Written::default() };
+pub async fn deliver(endpoint: Arc<BulkEndpoint>, chunk: Chunk, permit: Permit) -> Result<Written, SinkError> {
+    let patience = Patience::new(endpoint.client.patience);
+    let mut delivery = Delivery { patience, endpoint, permit: Some(permit), written: Written::default() };
     let mut waiting = vec![chunk];
     while let Some(chunk) = waiting.pop() {
         delivery.attempt(chunk, &mut waiting).await?;
@@ -28,7 +28,7 @@ pub async fn deliver(route: Arc<Route>, chunk: Chunk, permit: Permit) -> Result<
 }
 
 struct Delivery {
-    route: Arc<Route>,
+    endpoint: Arc<BulkEndpoint>,
     permit: Option<Permit>,
     written: Written,
     patience: Patience,
@@ -59,16 +59,16 @@ impl Delivery {
     async fn send(&mut self, chunk: &Chunk) -> Result<Answer, SinkError> {
         let _permit = match self.permit.take() {
             Some(permit) => permit,
-            None => self.route.limiter.acquire().await,
+            None => self.endpoint.limiter.acquire().await,
         };
-        let client = &self.route.client;
+        let client = &self.endpoint.client;
         let body = chunk.body();
         if !client.gzip {
-            return client.send_lines(&self.route.path, body, false).await;
+            return client.send_lines(&self.endpoint.path, body, false).await;
         }
         let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
         let body = compressed.map_err(|error| SinkError::lost(&error))?.map_err(|error| SinkError::lost(&error))?;
-        client.send_lines(&self.route.path, body, true).await
+        client.send_lines(&self.endpoint.path, body, true).await
     }
 
     /// Counts what was acknowledged, keeps what was refused, and puts aside what must be sent again.
@@ -101,7 +101,7 @@ impl Delivery {
             self.patience.renew();
         }
         let Some(reason) = reason else {
-            self.route.limiter.eased();
+            self.endpoint.limiter.eased();
             return Ok(());
         };
         self.again(chunk.only(left), reason, retry_after, waiting).await
@@ -119,7 +119,7 @@ impl Delivery {
         retry_after: Option<Duration>,
         waiting: &mut Vec<Chunk>,
     ) -> Result<(), SinkError> {
-        self.route.limiter.pressed();
+        self.endpoint.limiter.pressed();
         let Some(pause) = self.patience.pause(retry_after) else { return Err(error) };
         tracing::debug!(documents = chunk.len(), pause_ms = pause.as_millis(), error = %error, "sending again");
         tokio::time::sleep(pause).await;

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt;
 use vitrina_shared::domain::error_class::without_values;
 
 use crate::{
-    elasticsearch::{Action, BulkWriter, Document, Index, Route, Written, number_above, version},
+    elasticsearch::{Action, BulkEndpoint, BulkWriter, Document, Index, Written, number_above, version},
     sink::{
         BatchError, Items, Rejected,
         external::{Overtaken, PageWriter, PageWritten, Record},
@@ -25,7 +25,7 @@ pub struct PageWriting {
     /// Whether all of its rows come at once: then the last request goes out after them.
     pub is_page: bool,
     /// The index that serves while another one is built, and the way to that one.
-    pub keeps: Option<(Index, Arc<Route>, Action)>,
+    pub keeps: Option<(Index, Arc<BulkEndpoint>, Action)>,
 }
 
 #[async_trait]
@@ -45,8 +45,8 @@ impl PageWriter for PageWriting {
         let written = self.writer.finish().await?;
         let (changes, overtaken) = (written.changes(), overtaken(&written));
         rejected.extend(written.rejected);
-        if let Some((index, route, action)) = self.keeps {
-            keep_refused(&index, route, action, &rejected).await?;
+        if let Some((index, endpoint, action)) = self.keeps {
+            keep_refused(&index, endpoint, action, &rejected).await?;
         }
         Ok(PageWritten { changes, rejected, overtaken })
     }
@@ -61,14 +61,14 @@ fn overtaken(written: &Written) -> Option<Overtaken> {
 /// a row that is put aside stays as it was. They have the least version, so that they take the place of nothing.
 async fn keep_refused(
     index: &Index,
-    route: Arc<Route>,
+    endpoint: Arc<BulkEndpoint>,
     action: Action,
     rejected: &[Rejected],
 ) -> Result<(), BatchError> {
     if rejected.is_empty() || !index.is_there().await? {
         return Ok(());
     }
-    let mut writer = BulkWriter::new(route, action, rejected.len() as u64);
+    let mut writer = BulkWriter::new(endpoint, action, rejected.len() as u64);
     let ids: Vec<&str> = rejected.iter().map(|row| row.id.as_str()).filter(|id| !id.is_empty()).collect();
     for together in ids.chunks(KEPT_TOGETHER) {
         for (id, body) in index.fetch(together).await? {

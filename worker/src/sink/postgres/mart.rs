@@ -8,7 +8,7 @@ use vitrina_shared::{
     validation::TargetPlace,
 };
 
-use super::comparison::{as_stored, has_own_collation};
+use super::key_cast::{as_stored, has_own_collation};
 use crate::{error::BatchError, sink::Opening};
 
 #[derive(Debug)]

@@ -46,9 +46,9 @@ impl Comparison<'_> {
         self.of.subject.column(name.filter(|name| self.of.subject.is_untouched(name))?)
     }
 
-    /// The same, where a sink has its values in the same order. Values of others are not told.
+    /// The same, where the sink has its values in the same order. Values of others are not told.
     fn ordered_control(&self) -> Option<&SourceColumn> {
-        self.control().filter(|column| column.own_type().is_ordered_in_index())
+        self.control().filter(|column| self.sink.keeps_order(column))
     }
 
     pub async fn count(&self) -> Result<Counted, BatchError> {

@@ -9,17 +9,18 @@ use futures_util::{
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::report::{BothValues, Depth, Difference, DifferenceKind},
-    store::comparison::{self, Differing, Totals},
+    store::comparison::{self, DifferingRow, Totals},
 };
 
 use super::{Comparison, SAMPLE, sides::document};
 use crate::{
     error::BatchError,
     sink::external::fingerprint::{Fields, same_value},
-    source::{RowsQuery, Scope, SourceRow, Wanted},
+    source::{RowsQuery, Scope, SourceRow, Wanted, fill_block},
     step::ProcessedRow,
 };
 
+/// Rows that are rechecked together at the most: the sink returns all of their documents at once.
 const TOGETHER: usize = 100;
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
@@ -33,6 +34,13 @@ pub struct Candidate {
     pub settled: Option<bool>,
     /// As the query returns it; none where it is too long for a worker.
     pub doc: Option<String>,
+}
+
+impl Candidate {
+    /// About what it takes in memory.
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.doc.as_ref().map_or(0, String::len)
+    }
 }
 
 /// What a candidate turned out to be.
@@ -59,9 +67,9 @@ impl Comparison<'_> {
         let mut remaining = Remaining::default();
         let mut ids = Vec::new();
         {
-            let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);
-            while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
-                for rechecked in self.recheck(chunk).await? {
+            let mut candidates = self.candidates(tx, &scope, sought);
+            while let Some(block) = next_block(&mut candidates).await? {
+                for rechecked in self.recheck(block).await? {
                     self.count_in(&mut remaining, &rechecked);
                     ids.push(rechecked.candidate.id);
                 }
@@ -78,7 +86,7 @@ impl Comparison<'_> {
         &'c self,
         connection: &'c mut PgConnection,
         scope: &Scope,
-        sought: Vec<Differing>,
+        sought: Vec<DifferingRow>,
     ) -> BoxStream<'c, Result<Candidate, BatchError>> {
         let ids = sought.iter().map(|differing| differing.id.clone()).collect();
         // By the id and not by the key: where the id is a digest, the sink does not tell the key.
@@ -86,7 +94,7 @@ impl Comparison<'_> {
         let rows = self.of.subject.reading.rows(connection, query).peekable();
         let state = (rows, sought.into_iter().enumerate());
         let candidates = stream::try_unfold(state, async |(mut rows, mut sought)| {
-            let Some((place, Differing { id, key })) = sought.next() else { return Ok(None) };
+            let Some((place, DifferingRow { id, key })) = sought.next() else { return Ok(None) };
             let is_next = |row: &Result<SourceRow, _>| row.as_ref().map_or(true, |row| row.place == place);
             let row = Pin::new(&mut rows).next_if(is_next).await.transpose()?;
             let (settled, doc) = row.map_or((None, None), |row| (Some(row.settled), row.doc));
@@ -161,6 +169,14 @@ impl Comparison<'_> {
             .map(|(name, source, target)| (name.clone(), BothValues { source: shown(&source), target: shown(&target) }))
             .collect()
     }
+}
+
+/// The candidates that are rechecked together next: a block by its bytes, and no more than [`TOGETHER`].
+pub async fn next_block(
+    candidates: &mut BoxStream<'_, Result<Candidate, BatchError>>,
+) -> Result<Option<Vec<Candidate>>, BatchError> {
+    let (block, _more) = fill_block(&mut candidates.take(TOGETHER), Candidate::size).await?;
+    Ok(Some(block).filter(|block| !block.is_empty()))
 }
 
 /// The beginning of a value as people read it.

@@ -1,7 +1,7 @@
 //! Writes and removes just the documents that differ.
 
 use async_trait::async_trait;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::stream::{self, StreamExt};
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
@@ -11,7 +11,10 @@ use vitrina_shared::{
     store::{comparison, write_numbers},
 };
 
-use super::{Comparison, recheck::Rechecked};
+use super::{
+    Comparison,
+    recheck::{Rechecked, next_block},
+};
 use crate::{
     error::BatchError,
     sink::{
@@ -21,8 +24,6 @@ use crate::{
     step::ProcessedRow,
 };
 
-/// Rows that are read again and written together.
-const TOGETHER: usize = 100;
 /// Rows that are sought with one query of the source, which may have to look at all of its rows.
 const PORTION: i64 = 50_000;
 /// Documents that may be refused before the repair ends.
@@ -58,9 +59,9 @@ impl Comparison<'_> {
             let sought = comparison::differing(tx, last.as_deref(), PORTION).await?;
             let Some(of_portion) = sought.last() else { break };
             last = Some(of_portion.id.clone());
-            let mut chunks = self.candidates(tx, &scope, sought).try_chunks(TOGETHER);
-            while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
-                let rechecked = self.recheck(chunk).await?.into_iter();
+            let mut candidates = self.candidates(tx, &scope, sought);
+            while let Some(block) = next_block(&mut candidates).await? {
+                let rechecked = self.recheck(block).await?.into_iter();
                 let (gone, changed): (Vec<_>, Vec<_>) = rechecked.partition(|row| row.kind == DifferenceKind::Extra);
                 if remove_extra {
                     extra += gone.len() as u64;

@@ -65,10 +65,8 @@ impl Comparison<'_> {
         let columns = self.of.subject.walk().key.len();
         let mut contents = self.sink.contents(self.of.depth == Depth::Rows).await?;
         let mut down = SideCopy::begin(tx, Side::Target).await?;
-        let mut bare = false;
         loop {
             let mut put = |id: &str, body: &str| {
-                bare |= body.is_empty();
                 let hash = if body.is_empty() { 0 } else { self.hash(body) };
                 let key = row_id::key(id, columns).filter(|key| key.len() > 1);
                 let key = key.and_then(|key| serde_json::to_string(&key).ok());
@@ -79,11 +77,6 @@ impl Comparison<'_> {
             if !more {
                 break;
             }
-        }
-        if bare && self.of.depth == Depth::Rows {
-            return Err(BatchError::fatal(
-                "the target does not return its documents whole, only their keys can be compared (an index must keep `_source`)",
-            ));
         }
         down.finish().await?;
         Ok(())
