@@ -31,6 +31,7 @@ declare
     front record;
     -- The last row up to which the run has read everything, if this batch moves it.
     reached text[];
+    run_status text;
     job_status text;
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
@@ -46,17 +47,17 @@ begin
     end if;
 
     -- Asked after the session has its name: a run that was cancelled before is seen here, and a later cancellation sees
-    -- the name.
-    if not exists (select from etl.etl_runs r where r.id = batch_run and r.status = 'RUNNING') then
+    -- the name. The job is asked for before the page: a worker whose job was given away would execute a page that its successor
+    -- waits for. It is not locked, so that it can be given away while the page is executed; whichever commits first has the
+    -- batch by the fence.
+    select r.status, j.status into run_status, job_status
+    from etl.etl_runs r
+    left join apalis.jobs j on j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running')
+    where r.id = batch_run;
+    if run_status is distinct from 'RUNNING' then
         perform etl.refuse_batch('VT002', 'the run was ended');
     end if;
-
-    -- Before the page: a worker whose job was given away would execute a page that its successor waits for. Not locked, so that
-    -- the job can be given away while the page is executed; whichever commits first has the batch by the fence.
-    select j.status into job_status
-    from apalis.jobs j
-    where j.id = batch_job and j.lock_by = worker and j.status in ('Queued', 'Running');
-    if not found then
+    if job_status is null then
         perform etl.refuse_batch('VT001', 'the job was given to another worker');
     end if;
 
@@ -67,8 +68,16 @@ begin
             coalesce(range.after::text, 'the beginning')));
     end if;
     -- The page holds its tables by now. A column that was retyped or collated otherwise since the run began has keys of another
-    -- order, or other keys.
-    if etl.note_walk(range.walks_by) is distinct from range.walks_by then
+    -- order, or other keys. This is the question whether `etl.note_walk` would still note the same, without the objects that it
+    -- builds: every batch asks it.
+    if exists (
+        select
+        from jsonb_to_recordset(range.walks_by) as c (relation oid, number smallint, found text)
+        where c.found is distinct from (
+            select concat_ws(' collation ', format_type(a.atttypid, a.atttypmod), nullif(a.attcollation, 0))
+            from pg_attribute a
+            where a.attrelid = c.relation and a.attnum = c.number)
+    ) then
         perform etl.refuse_batch('42804', 'a column that the run walks by was retyped, or its table replaced');
     end if;
 

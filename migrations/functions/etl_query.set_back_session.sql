@@ -9,7 +9,7 @@ begin
     -- A cursor `with hold` would be executed at the commit, with the rights of the session.
     execute 'close all';
     -- A `set` hidden behind a `set local` would take effect at the commit. This replaces it.
-    execute 'reset all';
+    reset all;
     perform set_config('search_path', before[1], true),
             set_config('application_name', before[2], true),
             set_config('statement_timeout', before[3], true),
