@@ -1,4 +1,4 @@
--- Called by every batch, so it is in PL/pgSQL: a session keeps its plan.
+-- Called whenever a run begins or goes on, so it is in PL/pgSQL: a session keeps its plan. `etl.run_batch` compares with the same text of a type.
 create or replace function etl.note_walk(walk jsonb) returns jsonb
     language plpgsql
     stable
