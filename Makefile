@@ -61,7 +61,7 @@ lint: ## Check formatting, lints and documentation
 
 .PHONY: test
 test: setup ## Install what is missing, lint, and run all tests; WITHOUT_ELASTICSEARCH=1 skips those that need a node
-	@scripts/setup prometheus $(if $(WITHOUT_ELASTICSEARCH),,elasticsearch)
+	@scripts/setup steps prometheus $(if $(WITHOUT_ELASTICSEARCH),,elasticsearch)
 	@$(MAKE) --no-print-directory lint
 	scripts/with-elasticsearch $(if $(WITHOUT_ELASTICSEARCH),--without-elasticsearch) \
 		scripts/with-postgres $(CARGO) test --workspace --locked --no-fail-fast

@@ -100,7 +100,9 @@ CREATE FUNCTION etl.files_of(target text) RETURNS jsonb
         'table', c.oid,
         'files', case c.relkind
             when 'p' then (
-                select jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)) from pg_partition_tree(c.oid) p where p.isleaf
+                select coalesce(jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)), '{}')
+                from pg_partition_tree(c.oid) p
+                where p.isleaf
             )
             else jsonb_build_object(c.oid, pg_relation_filenode(c.oid))
         end
@@ -179,6 +181,18 @@ end
 $$;
 
 COMMENT ON FUNCTION etl.mark_session(work uuid) IS 'Marks the transaction as one that works for a run, a report or a description';
+
+CREATE FUNCTION etl.note_files(noted jsonb, now jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select case
+        when noted is null or now is null then coalesce(noted, now)
+        else noted || jsonb_build_object('files', (now -> 'files') || (noted -> 'files'))
+    end
+$$;
+
+COMMENT ON FUNCTION etl.note_files(noted jsonb, now jsonb) IS 'What is noted of a mart that a run has written meanwhile: the files of before, and those of parts that came since';
 
 CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE STRICT
@@ -346,6 +360,8 @@ declare
     reached text[];
     run_status text;
     job_status text;
+    -- Asked for by `store::wait_for_disk`; read before the page, which can set it.
+    waits_for_disk boolean := current_setting('vitrina.wait_for_disk', true) is not distinct from 'on';
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
@@ -459,8 +475,10 @@ begin
             horizon = excluded.horizon, server = excluded.server, walks_by = excluded.walks_by;
     end if;
 
-    -- What follows the last batch commits right after it, and waits for the disk for both.
-    if not goes_on then
+    -- A crash of the server takes back the newest batches as a whole, rows and position, and the run repeats them. So a batch
+    -- waits for the disk only if another worker goes on after it, or if it has effects outside of the database. The worker waits
+    -- for all others at once before it ends the run (`run/finish.rs`).
+    if (not goes_on or next_job is null) and not waits_for_disk then
         perform set_config('synchronous_commit', 'off', true);
     end if;
 
@@ -1416,6 +1434,23 @@ ALTER TABLE etl.etl_transitions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     CACHE 1
 );
 
+CREATE TABLE etl.etl_worker_steps (
+    worker text NOT NULL,
+    name text NOT NULL,
+    kind text DEFAULT 'PYTHON'::text NOT NULL,
+    version text NOT NULL,
+    declaration jsonb NOT NULL,
+    published_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT etl_worker_steps_kind_check CHECK ((kind = 'PYTHON'::text)),
+    CONSTRAINT etl_worker_steps_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 63)))
+);
+
+COMMENT ON TABLE etl.etl_worker_steps IS 'Steps in code that workers have and plans may name; one row for each worker and step';
+
+COMMENT ON COLUMN etl.etl_worker_steps.version IS 'Tells the code from any other';
+
+COMMENT ON COLUMN etl.etl_worker_steps.declaration IS 'What it does to columns, the schema of its options, and whether it is pure';
+
 CREATE SEQUENCE etl.etl_write_numbers
     START WITH 2147483648
     INCREMENT BY 2
@@ -1501,6 +1536,9 @@ ALTER TABLE ONLY etl.etl_targets
 
 ALTER TABLE ONLY etl.etl_transitions
     ADD CONSTRAINT etl_transitions_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY etl.etl_worker_steps
+    ADD CONSTRAINT etl_worker_steps_pkey PRIMARY KEY (worker, name);
 
 CREATE UNIQUE INDEX etl_dead_letters_open_idx ON etl.etl_dead_letters USING btree (pipeline_id, md5((key)::text)) WHERE (replayed_at IS NULL);
 

@@ -10,11 +10,12 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::{ApiConfig, DatabaseConfig, SourceConfig},
     database::{self, BY_KEY, LastingPool},
-    domain::{PipelineId, PipelineRef, transform::Registry},
+    domain::{PipelineDraft, PipelineId, PipelineRef, Task, TaskKind, transform::Registry},
     guard::{Describing, SourceSchemas},
+    jobs::BATCH_QUEUE,
     notify::{self, EVENTS_CHANNEL, Noticed, Wakeups},
     progress::{PROGRESS_CHANNEL, Progress},
-    store::reports::REPORTS_CHANNEL,
+    store::{reports::REPORTS_CHANNEL, worker_steps},
 };
 
 use crate::{
@@ -40,13 +41,11 @@ pub struct App {
     pub describing: Describing,
     /// Authors whose query is being described.
     pub turns: Turns<Arc<str>>,
-    /// Pipelines that are being changed.
     pub changes: Turns<PipelineId>,
     /// Pipelines with a command in progress, as requests name them: an id and a name have separate turns.
     commands: Turns<PipelineRef>,
     pub config: ApiConfig,
     pub schemas: SourceSchemas,
-    pub transforms: Registry,
     /// Changes whenever the transition log may have grown.
     pub wakeups: Wakeups,
     pub progress: broadcast::Sender<Arc<Progress>>,
@@ -92,7 +91,6 @@ impl App {
                 "other commands wait for this pipeline, one is done at a time",
             ),
             schemas: SourceSchemas::new(source.schemas.iter().cloned()),
-            transforms: Registry::default(),
             wakeups,
             progress,
             report_ends,
@@ -105,6 +103,17 @@ impl App {
 
     pub fn db(&self) -> PgPool {
         self.db.current()
+    }
+
+    /// The transforms that the plan of a draft may name. Those of workers are read where a step is not built in.
+    pub async fn transforms(&self, draft: &PipelineDraft) -> ApiResult<Registry> {
+        let built_in = Registry::default();
+        let is_built_in = |task: &Task| task.task_type == TaskKind::Sql || built_in.configure(task).is_some();
+        if draft.tasks.iter().all(is_built_in) {
+            return Ok(built_in);
+        }
+        let live = worker_steps::live(&mut *self.db().acquire().await?, BATCH_QUEUE).await?;
+        Ok(built_in.with_published(live.into_iter().map(|step| step.declaration)))
     }
 
     /// Executes a command when it is its turn among those that name the pipeline in the same way. So only one of many
@@ -136,8 +145,8 @@ impl Receivers {
     fn pass_on(&self, noticed: &Noticed<'_>) {
         match noticed {
             Noticed::Notification { channel: PROGRESS_CHANNEL, payload } => {
-                if let Ok(told) = serde_json::from_str(payload) {
-                    let _ = self.progress.send(Arc::new(told));
+                if let Ok(progress) = serde_json::from_str(payload) {
+                    let _ = self.progress.send(Arc::new(progress));
                 }
             }
             Noticed::Notification { channel: REPORTS_CHANNEL, payload } => {

@@ -33,7 +33,7 @@ pub struct Deployment {
     last: Mutex<Option<(Instant, String)>>,
 }
 
-struct Facts {
+struct DeploymentFacts {
     now: DateTime<Utc>,
     duration_bounds: Vec<f64>,
     totals: Vec<Total>,
@@ -52,7 +52,7 @@ impl Deployment {
             return text.clone();
         }
         let mut text = Exposition::default();
-        let facts = timeout(WITHIN, Facts::read(db)).await;
+        let facts = timeout(WITHIN, DeploymentFacts::read(db)).await;
         text.family(DATABASE_UP);
         text.sample(DATABASE_UP, &[], if matches!(facts, Ok(Ok(_))) { 1.0 } else { 0.0 });
         match facts {
@@ -66,7 +66,7 @@ impl Deployment {
     }
 }
 
-impl Facts {
+impl DeploymentFacts {
     async fn read(db: &PgPool) -> sqlx::Result<Self> {
         let mut connection = db.acquire().await?;
         let (now, duration_bounds) = totals::clock_and_bounds(&mut connection).await?;

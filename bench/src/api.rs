@@ -10,12 +10,22 @@ use std::{
     time::{Duration, Instant},
 };
 
+use sqlx::Executor as _;
 use tokio::{process::Command, task::JoinSet};
 
 use crate::{Outcome, client::Api, films, services::Program, settings::ApiSettings, stage};
 
 /// As many pipelines as there are connections can be asked for at once without waiting for each other's row.
 const PIPELINES: u32 = 16;
+
+/// A mart for each: a mart has one unfinished run.
+const TARGETS: &str = "
+    do $$ begin
+        for number in 1..16 loop
+            execute format('create table analytics.bench_films_%s (like analytics.film_dim including all)', number);
+        end loop;
+    end $$
+";
 
 /// What `GET /pipelines/{p}` reads, without the tasks.
 const READ: &str = "select id, name, status, source_query, options from etl.etl_pipelines where name = 'films_1'";
@@ -36,10 +46,14 @@ pub async fn measure(settings: &ApiSettings) -> Outcome<()> {
     program.run(&["cinema", "--films", "1000", "--ratings", "1000"]).await?;
     let service = program.start_api().await?;
     let api = Api::connect(&service.url).await?;
+    stage::pool(&settings.setup.database_url, 1).await?.execute(TARGETS).await?;
     for number in 1..=PIPELINES {
         // There is no worker: each stays requested, and asking again changes nothing.
-        let name = format!("films_{number}");
-        api.create(&films::full(&name, 1000)).await?;
+        let (name, target) = (format!("films_{number}"), format!("analytics.bench_films_{number}"));
+        api.allow(&target, "film_id").await?;
+        let mut pipeline = films::full(&name, 1000);
+        pipeline["target_table"] = target.into();
+        api.create(&pipeline).await?;
         api.request(&name).await?;
     }
     let wrk = Wrk { url: &service.url, settings };

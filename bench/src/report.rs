@@ -110,7 +110,6 @@ impl Report {
         }
     }
 
-    /// The median of a series, if there is one of that name.
     pub fn median(&self, name: &str) -> Option<f64> {
         self.series.iter().find(|series| series.name == name).map(|series| percentile(&series.samples, 0.5))
     }

@@ -8,7 +8,7 @@ use vitrina_shared::process::Failure;
 
 use crate::commands::{
     apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview, probe,
-    reconcile, replay, run, runs, show, state, targets, up, validate, workers,
+    reconcile, replay, run, runs, show, state, steps, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -95,12 +95,15 @@ A file:
     /// List the runs of a pipeline, newest first
     #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]
     Runs(runs::Options),
-    /// Show how far a pipeline is durably written
+    /// Show how far a pipeline is written
     #[command(after_help = "Example:\n  vitrina state film_dim")]
     State(OnePipeline),
     /// List live workers
     #[command(after_help = "Example:\n  vitrina workers")]
     Workers(workers::Options),
+    /// The steps that plans are made of
+    #[command(subcommand)]
+    Steps(steps::Command),
     /// List what pipelines may write, or take one off the list
     #[command(after_help = "Examples:\n  vitrina targets\n  vitrina targets --remove analytics.film_titles")]
     Targets(targets::Options),
@@ -193,6 +196,7 @@ impl Arguments {
             Command::Runs(options) => runs::run(options).await,
             Command::State(options) => state::run(options).await,
             Command::Workers(options) => workers::run(options).await,
+            Command::Steps(command) => steps::run(command).await,
             Command::Targets(options) => targets::run(options).await,
             Command::Run(options) => run::run(options).await,
             Command::Pause(options) => command::run(options, "pause").await,

@@ -19,7 +19,7 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{Installation, List, Pipeline, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{Installation, List, Pipeline, RegisteredStep, RequestedRun, Run, State, Target, Transition, Worker};
 
 use request::{Request, segment};
 
@@ -148,6 +148,11 @@ impl Client {
 
     pub async fn workers(&self) -> Result<Value, ClientError> {
         self.get("workers").await
+    }
+
+    /// The steps that a plan may name.
+    pub async fn transforms(&self) -> Result<Value, ClientError> {
+        self.get("transforms").await
     }
 
     /// Rows that could not be written: those to be replayed, or `all`. Numbers have all of their digits.

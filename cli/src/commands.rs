@@ -19,6 +19,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod show;
 pub(crate) mod state;
+pub(crate) mod steps;
 pub(crate) mod targets;
 pub(crate) mod up;
 pub(crate) mod validate;

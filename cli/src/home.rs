@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, Env, OptionalDatabaseConfig},
     database,
-    migrate::{self, Sources},
+    migrate::{self, QueryableSchemas},
     process::Failure,
     sql,
 };
@@ -27,7 +27,7 @@ impl Home {
     pub async fn open(
         database: &OptionalDatabaseConfig,
         data_dir: &Path,
-        sources: Sources<'_>,
+        sources: QueryableSchemas<'_>,
         stop: &CancellationToken,
     ) -> Result<Option<Self>, Failure> {
         if let Some(url) = &database.url {
@@ -59,7 +59,7 @@ impl Home {
     }
 
     /// Applies migrations and grants, and returns the owner's pool.
-    pub async fn migrate(&self, sources: Sources<'_>) -> Result<PgPool, Failure> {
+    pub async fn migrate(&self, sources: QueryableSchemas<'_>) -> Result<PgPool, Failure> {
         let pool = database::pool(&self.owner, "vitrina-migrate");
         migrate::apply(&pool, sources).await?;
         Ok(pool)

@@ -8,7 +8,9 @@ as $$
         'table', c.oid,
         'files', case c.relkind
             when 'p' then (
-                select jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)) from pg_partition_tree(c.oid) p where p.isleaf
+                select coalesce(jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)), '{}')
+                from pg_partition_tree(c.oid) p
+                where p.isleaf
             )
             else jsonb_build_object(c.oid, pg_relation_filenode(c.oid))
         end

@@ -33,6 +33,8 @@ declare
     reached text[];
     run_status text;
     job_status text;
+    -- Asked for by `store::wait_for_disk`; read before the page, which can set it.
+    waits_for_disk boolean := current_setting('vitrina.wait_for_disk', true) is not distinct from 'on';
 begin
     -- A cancellation finds the run's statement by this name and mark (`store::backends`).
     perform set_config('application_name', 'vitrina-worker ' || batch_run, true), etl.mark_session(batch_run);
@@ -146,8 +148,10 @@ begin
             horizon = excluded.horizon, server = excluded.server, walks_by = excluded.walks_by;
     end if;
 
-    -- What follows the last batch commits right after it, and waits for the disk for both.
-    if not goes_on then
+    -- A crash of the server takes back the newest batches as a whole, rows and position, and the run repeats them. So a batch
+    -- waits for the disk only if another worker goes on after it, or if it has effects outside of the database. The worker waits
+    -- for all others at once before it ends the run (`run/finish.rs`).
+    if (not goes_on or next_job is null) and not waits_for_disk then
         perform set_config('synchronous_commit', 'off', true);
     end if;
 

@@ -9,7 +9,9 @@ mod targets;
 use sqlx::PgPool;
 
 pub use sharing::{conflict, sharing_problem};
-pub use targets::{AllowError, Allowed, ForgetError, WantedTarget, Writer, allow_target, forget_target, try_target};
+pub use targets::{
+    AllowError, Allowed, ForgetError, PlannedWriter, WantedTarget, allow_target, forget_target, try_target,
+};
 
 use crate::{
     domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Status},

@@ -36,7 +36,7 @@ pub use execution::give_up;
 pub use recovery::recover;
 pub use refusal::LifecycleError;
 pub use request::{RequestedRun, WantedRun, request_run};
-pub use shared_target::{forget_others, other_writer, refuse_shared_target};
+pub use shared_target::{forget_others, other_writer, others_have_checkpoints, refuse_shared_target};
 
 /// The actor behind a change, and the request it came with.
 #[derive(Debug, Clone, Copy)]

@@ -119,7 +119,7 @@ fn is_denied(error: &sqlx::Error) -> bool {
 
 /// The schemas that users' queries may read after a migration.
 #[derive(Debug, Clone, Copy)]
-pub enum Sources<'a> {
+pub enum QueryableSchemas<'a> {
     /// These. What an earlier migration gave beyond them is taken away, with a warning.
     Exactly(&'a [String]),
     /// These, and what an earlier migration gave: for commands that are not about rights.
@@ -128,11 +128,11 @@ pub enum Sources<'a> {
 
 /// Migrates a database whose sources are exactly these schemas.
 pub async fn migrate(db: &PgPool, source_schemas: &[String]) -> Result<(), MigrateError> {
-    apply(db, Sources::Exactly(source_schemas)).await
+    apply(db, QueryableSchemas::Exactly(source_schemas)).await
 }
 
 /// Applies our migrations, the queue's, our functions and the grants. Repeating it, or two processes at once, is harmless.
-pub async fn apply(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
+pub async fn apply(db: &PgPool, sources: QueryableSchemas<'_>) -> Result<(), MigrateError> {
     // Two programs migrate one after the other; sqlx's own lock does not span the queue's migrations and the grants.
     let mut lock = db.acquire().await?.detach();
     // Nothing is called by a name that could mean another's function, until it is clear that the queue's schema is ours.
@@ -151,7 +151,7 @@ pub async fn apply(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError
 }
 
 /// Services may be at work. A migration that one of their transactions is in the way of begins again.
-async fn migrate_beside_others(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
+async fn migrate_beside_others(db: &PgPool, sources: QueryableSchemas<'_>) -> Result<(), MigrateError> {
     for _ in 1..TRIES {
         match migrate_locked(db, sources).await {
             Err(error) if error.is_in_the_way() => tracing::info!("waiting for another session: {error}"),
@@ -162,7 +162,7 @@ async fn migrate_beside_others(db: &PgPool, sources: Sources<'_>) -> Result<(), 
     migrate_locked(db, sources).await
 }
 
-async fn migrate_locked(db: &PgPool, sources: Sources<'_>) -> Result<(), MigrateError> {
+async fn migrate_locked(db: &PgPool, sources: QueryableSchemas<'_>) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await?;
     queue::set_up(db).await?;
     let mut tx = db.begin().await?;
@@ -173,8 +173,8 @@ async fn migrate_locked(db: &PgPool, sources: Sources<'_>) -> Result<(), Migrate
         return Err(MigrateError::Newer(format!("functions {found}")));
     }
     let (schemas, keep) = match sources {
-        Sources::Exactly(schemas) => (schemas, false),
-        Sources::AtLeast(schemas) => (schemas, true),
+        QueryableSchemas::Exactly(schemas) => (schemas, false),
+        QueryableSchemas::AtLeast(schemas) => (schemas, true),
     };
     sqlx::query(SET_SOURCES).bind(schemas).bind(keep).execute(&mut *tx).await?;
     sqlx::raw_sql(QUEUE).execute(&mut *tx).await?;

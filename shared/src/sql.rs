@@ -11,7 +11,6 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Names as a list.
 pub fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(quote).collect::<Vec<_>>().join(", ")
 }
@@ -21,7 +20,6 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Texts as a list.
 pub fn literals<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().map(literal).collect::<Vec<_>>().join(", ")
 }
@@ -85,7 +83,7 @@ fn differ(columns: &[(&str, Identity)]) -> String {
     conditions.join(" or ")
 }
 
-/// Values that are all equal, for `=`, only where the value is the same. One that is told by its image stands as it is.
+/// Expressions that `=` finds equal only where the value is the same. A type that is compared by its image needs only itself.
 pub fn identified(value: &str, identity: Identity) -> Vec<String> {
     match identity {
         Identity::Equality | Identity::Image => vec![value.to_owned()],

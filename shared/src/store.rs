@@ -25,6 +25,7 @@ pub mod tasks;
 pub mod totals;
 pub mod transitions;
 pub mod value_types;
+pub mod worker_steps;
 pub mod workers;
 pub mod write_numbers;
 
@@ -45,9 +46,15 @@ pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await.map(drop)
 }
 
-/// Lets the commit of a transaction that logs a status change wait for the disk after all, because it wrote rows too.
+/// Lets the commit of a transaction wait for the disk that would not: one that logs a status change and wrote rows too, or a batch
+/// with effects outside of the database.
 pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query("select set_config('vitrina.wait_for_disk', 'on', true)").execute(tx).await.map(drop)
+}
+
+/// Lets the commit of a transaction wait for the disk in a session whose commits do not.
+pub async fn outlive_crashes(tx: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::raw_sql("set local synchronous_commit = on").execute(tx).await.map(drop)
 }
 
 /// Lets a transaction wait for servers other than the database: for as long as an index takes.

@@ -20,7 +20,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::config::{LogConfig, LogFormat};
 use json::JsonLines;
-use lines::Fields;
+use lines::FieldFormat;
 use rotation::RotatingFile;
 use traces::Traces;
 
@@ -102,10 +102,10 @@ type Layers = Vec<Box<dyn Layer<Registry> + Send + Sync>>;
 fn text(file: Option<Arc<RotatingFile>>) -> Layers {
     let coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let console = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(coloured);
-    let console = console.fmt_fields(Fields::<false>);
+    let console = console.fmt_fields(FieldFormat::<false>);
     let file = file.map(|file| {
         let layer = tracing_subscriber::fmt::layer().with_writer(file).with_ansi(false);
-        layer.fmt_fields(Fields::<true>).boxed()
+        layer.fmt_fields(FieldFormat::<true>).boxed()
     });
     std::iter::once(console.boxed()).chain(file).collect()
 }

@@ -73,6 +73,8 @@ pub struct Reader {
     /// The column of a table or view that each of its columns is: oid and number, zero where it is none.
     pub origins: Vec<(u32, i16)>,
     pub unsteady: BTreeSet<String>,
+    /// The columns before the plan's first transform and after each.
+    pub stages: Vec<Vec<SourceColumn>>,
     /// What arrives at the target, after the plan's transforms.
     pub arriving: Vec<SourceColumn>,
 }
@@ -161,15 +163,17 @@ pub async fn judge(
         Some(Ok(reader)) => reader,
     };
     let steps = transforms.configured(&draft.tasks);
-    match plan::arriving(&steps, &reader.columns) {
-        Ok(columns) => reader.arriving = columns,
-        Err(problem) => problems.push(problem),
+    let (stages, problem) = plan::stages(&steps, &reader.columns);
+    match problem {
+        None => reader.arriving = stages.last().cloned().unwrap_or_default(),
+        Some(problem) => problems.push(problem),
     }
+    reader.stages = stages;
     problems.extend(query::paging_problem(draft, &reader).map(|message| Problem::new(field, message)));
     problems.extend(query::key_problems(draft, &reader.columns));
     problems.extend(late::problems(connection, draft, &reader, field).await?);
     if let Some(target) = &target {
-        problems.extend(plan::touched_keys(&steps, &target.entry.key));
+        problems.extend(plan::touched_keys(&steps, &reader.stages, &target.entry.key));
         problems.extend(plan::dropped_rows(&steps, draft, &target.place));
         problems.extend(target::mismatches(connection, draft, &reader, target).await?);
     }

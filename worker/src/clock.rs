@@ -13,11 +13,14 @@ use std::{
 };
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 use vitrina_shared::{
     domain::checkpoint::key_time,
     metrics::CLOCK_STEPS,
-    store::horizon::{self, Horizon},
+    store::{
+        self,
+        horizon::{self, Horizon},
+    },
 };
 
 use crate::mutex::unpoisoned;
@@ -52,7 +55,11 @@ impl DatabaseClock {
     /// Notes what the clock said just now. If it went back, notes that for all pipelines that walk by it; whether it did.
     pub async fn note(&self, connection: &mut PgConnection, asked: Instant, said: DateTime<Utc>) -> sqlx::Result<bool> {
         let Some(from) = self.find_step(asked, said) else { return Ok(false) };
-        let pipelines = horizon::owe_all(connection, from).await?;
+        // The step is noted once: a worker that has noted it does not look back further.
+        let mut tx = connection.begin().await?;
+        store::outlive_crashes(&mut tx).await?;
+        let pipelines = horizon::owe_all(&mut tx, from).await?;
+        tx.commit().await?;
         let mut known = unpoisoned(&self.0);
         known.unnoted = known.unnoted.filter(|unnoted| *unnoted < from);
         report_step(from, pipelines);

@@ -19,6 +19,7 @@ use vitrina_shared::{
 
 use crate::{
     clock::DatabaseClock,
+    elsewhere::Lacking,
     in_hand::InHand,
     mutex::unpoisoned,
     plan::{Plan, Reviewed},
@@ -39,7 +40,7 @@ const REVIEW_HOLDS: Duration = Duration::from_secs(10);
 pub struct Connections {
     pub db: PgPool,
     /// For reading pages whose rows pass through the worker.
-    pub reading: PgPool,
+    pub page_pool: PgPool,
     pub describing: Describing,
     /// For reports: however many there are, batches have their connections.
     pub reports: PgPool,
@@ -51,8 +52,8 @@ pub struct Connections {
 
 impl Connections {
     pub fn home(&self, schemas: SourceSchemas) -> Home {
-        let Self { describing, reading, clock, .. } = self.clone();
-        Home { describing, schemas, reading, clock }
+        let Self { describing, page_pool, clock, .. } = self.clone();
+        Home { describing, schemas, page_pool, clock }
     }
 
     /// Opens what a first run needs and prepares what is asked of every query, before there is a run: where the database is
@@ -70,7 +71,7 @@ impl Connections {
 
     pub async fn close(&self) {
         self.db.close().await;
-        self.reading.close().await;
+        self.page_pool.close().await;
         self.describing.close().await;
         self.reports.close().await;
         self.control.close().await;
@@ -92,6 +93,7 @@ pub struct Environment {
     pub report_slots: ReportSlots,
     pub in_hand: InHand,
     pub memory: Memory,
+    pub lacking: Lacking,
 }
 
 #[derive(Default)]
@@ -132,6 +134,7 @@ impl Environment {
             id,
             correlation_id: correlation_id.to_owned(),
             cancelled: self.in_hand.handle(id).given_up,
+            max_row_bytes: self.max_row_bytes,
             deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
         }
     }

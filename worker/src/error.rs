@@ -59,6 +59,9 @@ pub enum BatchError {
     /// Something else must end first; the batch is tried again soon.
     #[error("waits: {0}")]
     NotYet(&'static str),
+    /// The plan has a step that other workers have.
+    #[error("the job waits for a worker that has its steps: {0}")]
+    Elsewhere(String),
     #[error("{message}")]
     RateLimited { retry_after: Duration, message: String },
     #[error("{message}")]
@@ -91,6 +94,8 @@ impl BatchError {
             Self::TakenOver(_) | Self::RunEnded(_) => return Verdict::Drop,
             Self::Away(_) | Self::ReadOnly(_) => return Verdict::WaitForDatabase,
             Self::NotYet(_) | Self::Silent => return Verdict::Later(Duration::from_millis(500)),
+            // Each time another worker may be the first to take it.
+            Self::Elsewhere(_) => return Verdict::Later(Duration::from_millis(rand::rng().random_range(200..=1_000))),
             Self::Interrupted(_) | Self::Locked(_) => (ErrorClass::Transient, Duration::ZERO),
             Self::RateLimited { retry_after, .. } => (ErrorClass::RateLimited, *retry_after),
             Self::Failed { class, .. } => (*class, Duration::ZERO),
@@ -245,7 +250,7 @@ fn explain(error: &dyn DatabaseError, code: &str) -> String {
 
 impl From<StepError> for BatchError {
     fn from(error: StepError) -> Self {
-        let StepError { class, retry_after, message } = error;
+        let StepError { class, retry_after, message, .. } = error;
         match retry_after {
             Some(retry_after) if class == ErrorClass::RateLimited => Self::RateLimited { retry_after, message },
             Some(_) | None => Self::Failed { class, message },

@@ -1,8 +1,8 @@
 //! The runs and reports that this worker is at work on, and how it lets go of one whose statement does not come back.
 //!
 //! A statement is cancelled first, and nearly always ends then. PostgreSQL does not look for interrupts everywhere, so
-//! one that has not ended [`PATIENCE`] later is given up: its session on the server is told to end as soon as it can, the job
-//! gets its slot back, and the sessions of the work close their connections instead of returning them to their pools (`session`).
+//! one that has not ended [`PATIENCE`] later is given up: its session on the server is terminated, the job gets its slot back,
+//! and the sessions of the work close their connections instead of returning them to their pools (`session`).
 //!
 //! Work says when it waits for the server ([`Waits`]). If it does for long, and the server is not at work on it, the
 //! connection fell silent (`maintenance::silence`): the work is given up too, and tried again.

@@ -8,6 +8,7 @@
 
 mod clock;
 pub mod elasticsearch;
+mod elsewhere;
 mod environment;
 mod error;
 mod in_hand;
@@ -16,7 +17,6 @@ mod maintenance;
 mod metrics_server;
 mod mutex;
 mod plan;
-mod pushdown;
 mod queue;
 mod rejected;
 mod report;

@@ -15,10 +15,9 @@ use vitrina_shared::{
 
 use crate::{
     error::BatchError,
-    pushdown,
     sink::{Opening, RunOpening, Sink, Sinks},
-    source::{Bound, KeyColumn, Reading, Source, Walk, WalkColumn, home::PageSql},
-    step::{Sequence, StepRegistry},
+    source::{Bound, KeyColumn, Reading, RowForm, Source, Walk, WalkColumn},
+    step::{Arriving, Sequence, StepRegistry},
 };
 
 #[derive(Debug)]
@@ -30,8 +29,8 @@ pub struct Plan {
     pub reading: Arc<dyn Reading>,
     pub route: Route,
     pub sink: Arc<dyn Sink>,
-    /// Selects the keys of all rows that the query returns, where it is the home database that does.
-    pub keys: String,
+    /// Selects the keys of all rows that the query returns, where the home database can.
+    pub keys: Option<String>,
     /// What is written, for messages.
     pub target: String,
 }
@@ -135,11 +134,13 @@ impl Plan {
     ) -> Result<Self, BatchError> {
         let Reviewed { catalog, source, reader, target, installation } = reviewed;
         let key = &target.entry.key;
-        let steps = steps.sequence(&inputs.tasks, key)?;
         // The query returns the keys of rows that a step drops, and no statement reads those of another source.
-        let can_sweep = source.is_home() && steps.dropping().is_none();
+        let drops = steps.transforms().configured(&inputs.tasks).iter().any(|(_, step)| step.declared().drops_rows());
+        let can_sweep = source.is_home() && !drops;
         let run = Some(RunOpening { id: run, begun, can_sweep });
         let sink = sinks.open(&Opening { target, reader, inputs, installation: *installation, mode, run })?;
+        let arrays_as_text = sink.row_form() == RowForm::ReadBack;
+        let steps = steps.sequence(&inputs.tasks, key, Arriving { stages: &reader.stages, arrays_as_text })?;
         if mode == Mode::Full && !source.is_home() && sink.sweeps() {
             return Err(must_gather(&**source));
         }
@@ -150,17 +151,15 @@ impl Plan {
             key: key.clone(),
             rejects_allowed: inputs.options.rejects_allowed(),
         };
-        let route = match sink.mart().filter(|_| inputs.tasks.len() <= 1 && source.is_home()) {
-            Some(mart) => Route::Pushdown {
-                page: pushdown::statement(PageSql::of(reading.walk()), mart),
-                careful: inputs.options.rejects_allowed().map(|_| stream()),
-            },
+        let pages = reading.home_sql().filter(|_| inputs.tasks.len() <= 1);
+        let route = match pages.and_then(|pages| sink.pushdown(pages)) {
+            Some(page) => Route::Pushdown { page, careful: inputs.options.rejects_allowed().map(|_| stream()) },
             None => Route::Stream(stream()),
         };
         Ok(Self {
             pipeline: inputs.name.clone(),
             catalog: catalog.clone(),
-            keys: PageSql::of(reading.walk()).keys(),
+            keys: reading.home_sql().map(|pages| pages.keys()),
             route,
             target: inputs.final_target().0.to_owned(),
             sink: sink.clone(),

@@ -23,9 +23,13 @@ fn shortened(joined: String) -> String {
     if joined.len() <= MAX_ID_BYTES {
         return joined;
     }
-    let digest = Sha256::digest(joined.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = digest(&joined).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{DIGEST}{hex}")
+}
+
+/// What two texts that differ do not share.
+pub fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 /// The key of `columns` values whose [`id_of_row`] this is; none where it is a digest, or no id of ours.

@@ -29,7 +29,10 @@ use vitrina_shared::{
     validation::{FoundTarget, Reader},
 };
 
-use crate::{session::Session, source::RowForm};
+use crate::{
+    session::Session,
+    source::{RowForm, home::PageSql},
+};
 
 pub use self::{
     comparing::{Bounds, Compared, Comparing, Differing},
@@ -41,8 +44,8 @@ pub use self::{
 };
 pub use crate::{error::BatchError, rejected::Rejected};
 
-/// What a sink is given, as it comes.
-pub type Items<'a, T> = BoxStream<'a, Result<T, BatchError>>;
+/// A stream of rows or records for a sink to write.
+pub type SinkRows<'a, T> = BoxStream<'a, Result<T, BatchError>>;
 
 /// A kind of sink: what the registry has for each scheme.
 #[async_trait]
@@ -134,8 +137,8 @@ pub trait Sink: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The table of the home database that it writes, if it is one: a page of the home source can be pushed down into it.
-    fn mart(&self) -> Option<&PostgresSink> {
+    /// The statement of the home database that reads and writes a page; none where its target is elsewhere.
+    fn pushdown(&self, _pages: PageSql<'_>) -> Option<String> {
         None
     }
 }
@@ -160,7 +163,7 @@ pub enum Writing<'a> {
 #[async_trait]
 pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
-    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError>;
+    async fn stage(&self, tx: &mut PgConnection, rows: SinkRows<'_, Row>) -> Result<i64, BatchError>;
 
     /// How the batch's statement writes what was put down, of which so many rows may be put aside.
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
@@ -168,8 +171,9 @@ pub trait InsideSink: Send + Sync {
     /// Whether something is left to do after the last page.
     fn completes(&self) -> bool;
 
-    /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now.
-    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError>;
+    /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now, where the
+    /// home database can.
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: Option<&str>) -> Result<Completed, BatchError>;
 }
 
 /// The part of a batch's statement that writes.

@@ -5,11 +5,11 @@
 //!
 //! A run reads pages; a report reads rows as they are now (`rows`): the first ones for a preview, those of some keys for a replay, and
 //! all of them, or those that differed, for a comparison with an external sink. Each says whether it should be in the target by now,
-//! which only its source can tell, because only that knows the order of its keys. A source that cannot do this says so.
+//! which only its source knows, because only that knows the order of its keys. A source that cannot do this says so.
 //!
 //! `home` is the database of Vitrina itself. Where the target is there too, the server does both sides at once: a page is one
-//! statement (`pushdown`), and so is a comparison (`sink::postgres::compare`). Neither is read through this door; `bound` and the
-//! estimates always are. [`Source::is_home`] is what both ask.
+//! statement ([`Reading::home_sql`], `sink::postgres::pushdown`), and so is a comparison (`sink::postgres::compare`). Neither is read
+//! through this door; `bound` and the estimates always are.
 
 pub mod home;
 mod rows;
@@ -29,6 +29,7 @@ use vitrina_shared::{
     validation::Described,
 };
 
+use self::home::PageSql;
 pub use self::{
     rows::{CountQuery, RowStream, RowsQuery, Scope, SourceCount, SourceRow, Wanted, fill_block, is_cut},
     walk::{Bound, KeyColumn, RowForm, Walk, WalkColumn},
@@ -41,7 +42,6 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// Label for logs and messages, for instance `home`.
     fn kind(&self) -> &'static str;
 
-    /// Whether it is what this pipeline reads.
     fn reads(&self, draft: &PipelineDraft) -> bool;
 
     /// Whether its rows are in the database of Vitrina itself, so that a statement can read them and write a mart.
@@ -60,6 +60,11 @@ pub trait Source: fmt::Debug + Send + Sync {
 #[async_trait]
 pub trait Reading: fmt::Debug + Send + Sync {
     fn walk(&self) -> &Walk;
+
+    /// Its statements, where the home database executes them: a sink there writes a page by the statement that reads it.
+    fn home_sql(&self) -> Option<PageSql<'_>> {
+        None
+    }
 
     /// From where to where the run reads, decided once when it begins: every row up to the bound is there by then, or will be
     /// read again. By default up to the greatest key, for sources whose rows become visible in the order of their keys; those
@@ -155,11 +160,6 @@ pub struct PageEnd {
     pub last: Option<Position>,
     /// Whether there may be more; none if the page did not get further.
     pub more: Option<bool>,
-}
-
-/// Why a row is refused that is longer than `most` bytes.
-pub fn too_long(bytes: i64, most: u32) -> String {
-    format!("the row has {bytes} bytes as JSON, and VITRINA_MAX_ROW_BYTES lets {most} pass through a worker")
 }
 
 /// The sources of a worker, in the order in which they are asked.

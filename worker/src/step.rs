@@ -4,6 +4,10 @@
 //! it does is a [`Step`]: here, over blocks of rows. [`StepRegistry`] has the steps of this deployment and makes one of every
 //! function of one row, and [`Sequence`] takes blocks through the steps of a plan and holds each step to its rules.
 
+#[cfg(test)]
+mod conformance;
+mod hash;
+mod python;
 mod registry;
 mod sequence;
 
@@ -15,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
-pub use registry::{Construct, StepRegistry};
+pub use python::Python;
+pub use registry::{Arriving, Construct, StepRegistry};
 pub use sequence::{ProcessedRow, Sequence};
 
 /// A step of a plan with its options.
@@ -45,6 +50,8 @@ pub struct StepContext {
     pub correlation_id: String,
     /// Cancelled when the run or report is given up. The step's future is dropped then; whatever it has started must end too.
     pub cancelled: CancellationToken,
+    /// A row that has more bytes after a step is rejected.
+    pub max_row_bytes: u32,
     /// When the server cuts the page off, and the step with it.
     pub deadline: Instant,
 }
@@ -86,11 +93,18 @@ pub struct StepError {
     /// When the other side can be asked again, if it has said so.
     pub retry_after: Option<Duration>,
     pub message: String,
+    /// Whether the words are Vitrina's: they quote no row.
+    is_ours: bool,
 }
 
 impl StepError {
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, retry_after: None, message: message.into() }
+        Self { class, retry_after: None, message: message.into(), is_ours: false }
+    }
+
+    /// What we say of a step; not in its own words.
+    fn ours(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { is_ours: true, ..Self::new(class, message) }
     }
 
     /// The other side asked for a pause of this length.
@@ -98,8 +112,11 @@ impl StepError {
         Self { retry_after: Some(retry_after), ..Self::new(ErrorClass::RateLimited, message) }
     }
 
-    /// The same, as the step's own words.
-    fn said_by(self, name: &str) -> Self {
+    /// The same with the step's name, as its own words unless they are ours.
+    fn named(self, name: &str) -> Self {
+        if self.is_ours {
+            return self.of_step(name);
+        }
         Self { message: said_by(name, &self.message), ..self }
     }
 
@@ -107,6 +124,11 @@ impl StepError {
     fn of_step(self, name: &str) -> Self {
         Self { message: format!("step `{name}`: {}", self.message), ..self }
     }
+}
+
+/// Why a row is refused that is longer than `most` bytes.
+pub fn too_long(bytes: i64, most: u32) -> String {
+    format!("the row has {bytes} bytes as JSON, and VITRINA_MAX_ROW_BYTES lets {most} pass through a worker")
 }
 
 /// Words of a step, marked as such: they may quote a row, and are not shown to viewers (`without_values`).

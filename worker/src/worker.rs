@@ -1,4 +1,4 @@
-//! One worker: the queue, its wake-ups, its heartbeat and the maintenance, until it is told to stop.
+//! One worker: the queue, its wake-ups, its heartbeat and the maintenance, until it is stopped.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,11 +17,12 @@ use vitrina_shared::{
     metrics, migrate,
     notify::{self, Noticed},
     rights, store,
-    store::{backends::Reason, queue::JOBS_CHANNEL},
+    store::{backends::Reason, queue::JOBS_CHANNEL, worker_steps},
 };
 
 use crate::{
     elasticsearch::Client,
+    elsewhere::Lacking,
     environment::{Connections, Environment, Memory},
     in_hand::InHand,
     maintenance::{
@@ -33,7 +34,7 @@ use crate::{
     report_slots::ReportSlots,
     sink::{SinkKind, Sinks},
     source::{Source, Sources},
-    step::StepRegistry,
+    step::{Python, StepRegistry},
 };
 
 /// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is tried again.
@@ -110,13 +111,13 @@ impl Worker {
         &self,
         name: &str,
         connections: &Connections,
-        wake: watch::Sender<u64>,
-        life: CancellationToken,
+        (wake, life): (watch::Sender<u64>, CancellationToken),
+        steps: StepRegistry,
     ) -> Environment {
         Environment {
             sources: Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone()))),
             connections: connections.clone(),
-            steps: self.steps.clone(),
+            steps,
             max_row_bytes: self.config.max_row_bytes,
             name: name.to_owned(),
             wake,
@@ -125,10 +126,22 @@ impl Worker {
             report_slots: ReportSlots::default(),
             in_hand: InHand::default(),
             memory: Memory::default(),
+            lacking: Lacking::new(self.config.heartbeat),
         }
     }
 
-    /// Connections of one life. A worker that starts anew leaves the old ones behind, with whatever is wrong with them.
+    /// The steps of one life, and what others are told of them. Found anew in each: the operator's code may have changed.
+    async fn find_steps(&self, name: &str, control: &PgPool) -> sqlx::Result<StepRegistry> {
+        let mut connection = control.acquire().await?;
+        let found = Python::find(&self.config.python, self.config.concurrency, &mut connection).await?;
+        let steps = self.steps.clone().with_keys(self.config.keys.clone());
+        let Some(python) = found else { return Ok(steps) };
+        let steps = steps.with_python(python);
+        worker_steps::publish(&mut connection, name, &steps.published()).await?;
+        Ok(steps)
+    }
+
+    /// Connections of one life. A worker that starts anew opens new ones, because the old ones may be broken.
     fn connections(&self) -> Connections {
         let sized = |connections: usize| DatabaseConfig {
             url: self.database.url.clone(),
@@ -140,7 +153,7 @@ impl Worker {
         let (concurrency, control) = (self.config.concurrency, [&[FORGETFUL][..], &CONTROL_LIMITS, &BY_KEY]);
         Connections {
             db: queries(concurrency + 2, "vitrina-worker", &BY_KEY),
-            reading: queries(concurrency, "vitrina-worker-reading", &[ROOM_FOR_PAGES]),
+            page_pool: queries(concurrency, "vitrina-worker-reading", &[ROOM_FOR_PAGES]),
             // Of a query nothing is planned there: all statements look up catalogs by their keys.
             describing: Describing::new(queries(2, "vitrina-worker-describing", &BY_KEY)),
             reports: queries(4, "vitrina-worker-reports", &[]),
@@ -204,7 +217,8 @@ impl Worker {
         let _ends = life.clone().drop_guard();
         rights::warn_when_connected(connections.control.clone(), life.clone());
         let (wake, wakeups) = watch::channel(0);
-        let env = Arc::new(self.environment(name, connections, wake, life.clone()));
+        let steps = self.find_steps(name, &connections.control).await.map_err(|error| error.to_string())?;
+        let env = Arc::new(self.environment(name, connections, (wake, life.clone()), steps));
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
         let woken = env.wake.clone();
         notify::follow(session, vec![JOBS_CHANNEL], life.clone(), move |noticed| match noticed {

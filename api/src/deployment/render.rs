@@ -16,7 +16,7 @@ use vitrina_shared::{
     store::{pipelines::Glance, totals::Total},
 };
 
-use super::Facts;
+use super::DeploymentFacts;
 
 const ENDS: [RunStatus; 3] = [RunStatus::Success, RunStatus::Failed, RunStatus::Cancelled];
 /// The number of gaps between runs from which on their median counts as usual.
@@ -101,7 +101,7 @@ impl<'a> Sums<'a> {
     }
 }
 
-impl Facts {
+impl DeploymentFacts {
     pub(super) fn render(&self, text: &mut Exposition) {
         let pipelines = self.sums();
         render_counters(&pipelines, text);

@@ -27,7 +27,7 @@ use crate::{
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
         ("open" = Option<bool>, Query, description = "Only those that are, or are not, still to be replayed"),
-        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 unless told"),
+        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 by default"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
     ),
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)
@@ -51,7 +51,7 @@ pub async fn list(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Page<D
     tags("dead letters"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 unless told"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 by default"),
     ),
     request_body = ReplayInput,
     status_codes(200, 202, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503)

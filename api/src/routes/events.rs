@@ -212,7 +212,7 @@ impl Feed {
                 biased; // Progress never comes before a transition that was there first.
                 woken = self.wakeups.changed() => return woken.ok().map(|()| Woken::Log),
                 () = self.app.stop.cancelled() => return None,
-                told = self.progress.recv() => match told {
+                received = self.progress.recv() => match received {
                     Ok(progress) if self.follows(&progress) => {
                         if let Ok(event) = SseEvent::default().name("progress").json(&*progress) {
                             return Some(Woken::Progress(event));

@@ -11,7 +11,7 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::{
     definitions::{self, DefinitionError, OnCheckpoint},
-    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem},
+    domain::{Pipeline, PipelineDraft, PipelineId, PipelineRef, Problem, task_plan},
     store::{pipelines, runs, state},
     validation::{self, Reader, Review},
 };
@@ -44,7 +44,7 @@ pub async fn find(app: &App, pipeline: &PipelineRef) -> ApiResult<Pipeline> {
     parameters(
         ("status" = Option<String>, Query, description = "Only those with this status"),
         ("enabled" = Option<bool>, Query, description = "Only those that are, or are not, enabled"),
-        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 unless told"),
+        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 by default"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
     ),
     status_codes(200, 400, 401, 403, 422, 429, 503)
@@ -129,7 +129,7 @@ async fn change_on_turn(
         // The state is checked before the draft: a change that the state forbids is refused for that reason, valid or not.
         definitions::check_busy(&current, &draft)?;
         let on_change = if only_described_or_disabled(&current.draft, &draft) {
-            refuse(draft.problems(&app.transforms))?;
+            refuse(new_problems(&app, &current.draft, &draft).await?)?;
             OnCheckpoint::Keep
         } else {
             let reader = refuse_problems(&app, &actor, &draft, Some(current.id)).await?;
@@ -190,7 +190,18 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
 
 async fn review(app: &App, actor: &Actor, draft: &PipelineDraft) -> ApiResult<Review> {
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
-    Ok(validation::review(&app.db(), &describing, draft, &app.schemas, &app.transforms).await?)
+    let transforms = app.transforms(draft).await?;
+    Ok(validation::review(&app.db(), &describing, draft, &app.schemas, &transforms).await?)
+}
+
+/// Problems of a draft that its plan did not have before: while no worker is alive, a pipeline with a step in Python can still
+/// be switched off.
+async fn new_problems(app: &App, before: &PipelineDraft, draft: &PipelineDraft) -> ApiResult<Vec<Problem>> {
+    let transforms = app.transforms(draft).await?;
+    let of_plan = task_plan::problems(&before.tasks, &transforms);
+    let is_new =
+        |problem: &Problem| !of_plan.iter().any(|old| (&old.field, &old.message) == (&problem.field, &problem.message));
+    Ok(draft.problems(&transforms).into_iter().filter(is_new).collect())
 }
 
 /// Conflicts of the draft with other pipelines.
@@ -264,7 +275,7 @@ pub async fn status(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Stat
     }))
 }
 
-/// How far a pipeline is durably written.
+/// How far a pipeline is written.
 #[endpoint(
     operation_id = "getPipelineState",
     tags("pipelines"),

@@ -34,7 +34,6 @@ use crate::{
 const MAX_WAIT: u64 = 60;
 const DEFAULT_WAIT: u64 = 30;
 
-/// The longest wait of all requests.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
 
 /// Show rows as they would be written, without writing them.
@@ -43,7 +42,7 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
     tags("reports"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 unless told"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 by default"),
     ),
     request_body = PreviewInput,
     status_codes(200, 202, 400, 401, 403, 404, 413, 415, 422, 429, 503)
@@ -64,7 +63,7 @@ pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported
     tags("reports"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 unless told"),
+        ("wait" = Option<u64>, Query, description = "Seconds to wait for the result, 0 to 60, 30 by default"),
     ),
     request_body = ReconcileInput,
     status_codes(200, 202, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
@@ -86,9 +85,8 @@ pub async fn reconcile(req: &mut Request, depot: &mut Depot) -> ApiResult<Report
 
 /// Checks that need no worker. The state may change meanwhile, so the worker repeats them.
 fn refuse_impossible(pipeline: &Pipeline, depth: Depth, repair: Repair) -> ApiResult<()> {
-    // The worker makes the rows of an external target, after transforms; rows of a mart are compared in the database.
-    let is_mart = matches!(pipeline.draft.final_target().0.parse(), Ok(TargetName::Mart(_)));
-    let transformed = pipeline.draft.tasks.len() > 1 && is_mart;
+    let target: Option<TargetName> = pipeline.draft.final_target().0.parse().ok();
+    let transformed = pipeline.draft.tasks.len() > 1 && target.is_some_and(|target| target.is_compared_without_steps());
     if transformed && depth == Depth::Rows {
         return Err(ApiError::invalid(
             "depth",
@@ -136,7 +134,6 @@ pub fn wait(req: &Request) -> ApiResult<Duration> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// Queues a report and waits for it.
 pub async fn report<V: DeserializeOwned>(
     app: &Arc<App>,
     req: &Request,
@@ -183,9 +180,7 @@ fn answer<V: DeserializeOwned>(report: Report, values: Values) -> ApiResult<Repo
 
 /// 200 with the result, or 202 and the report's address.
 pub enum Reported<V> {
-    /// The result.
     Done(V),
-    /// The report, which has not ended.
     Later(ReportView),
 }
 

@@ -121,7 +121,7 @@ pub async fn again(req: &mut Request, depot: &mut Depot) -> ApiResult<Accepted<R
     tags("runs"),
     parameters(
         ("p" = String, Path, description = "Id or name of a pipeline"),
-        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 unless told"),
+        ("limit" = Option<i64>, Query, description = "Items on a page, 1 to 200, 50 by default"),
         ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
     ),
     status_codes(200, 400, 401, 403, 404, 422, 429, 503)

@@ -4,7 +4,7 @@ use salvo::{Depot, Request, Response, http::StatusCode, oapi::endpoint, writing:
 use serde_json::Value;
 use vitrina_shared::{
     definitions::{self, AllowError, ForgetError, WantedTarget},
-    domain::PipelineDraft,
+    domain::{PipelineDraft, transform::Registry},
     store::targets,
 };
 
@@ -61,7 +61,11 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
     let describing = app.describing.on_turn(app.turns.take(actor.name()).await?);
     if dry_run {
         let draft: Option<PipelineDraft> = input.pipeline.map(PipelineDraft::from);
-        let writer = draft.as_ref().map(|draft| (draft, &app.transforms));
+        let transforms = match &draft {
+            Some(draft) => app.transforms(draft).await?,
+            None => Registry::default(),
+        };
+        let writer = draft.as_ref().map(|draft| (draft, &transforms));
         let (allowed, problems) =
             definitions::try_target(&app.db(), &describing, &wanted, writer, &app.schemas).await?;
         return Ok(Json(AllowedTargetView::new(&wanted, allowed, problems)));

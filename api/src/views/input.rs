@@ -10,7 +10,7 @@ use vitrina_shared::domain::{
 
 use super::{MaxRemovedValue, OneOf};
 
-/// One step of a plan.
+/// One task of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInput {

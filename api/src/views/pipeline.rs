@@ -11,7 +11,7 @@ use vitrina_shared::{
         FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, Pipeline, PipelineOptions, Problem, Status, Target, Task,
         TaskKind, transform::TransformKind,
     },
-    store::{state::State, workers::Worker},
+    store::{state::State, worker_steps::LiveStep, workers::Worker},
 };
 
 use crate::problem::FieldError;
@@ -85,7 +85,7 @@ pub struct OptionsView {
     pub max_removed: Option<MaxRemovedValue>,
 }
 
-/// One step of a plan.
+/// One task of a plan.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "Task"))]
 pub struct TaskView {
@@ -162,7 +162,7 @@ pub struct StatusView {
     pub progress: Option<ProgressView>,
 }
 
-/// How far a pipeline is durably written.
+/// How far a pipeline is written.
 #[derive(Debug, Serialize, ToSchema)]
 #[salvo(schema(name = "PipelineState"))]
 pub struct StateView {
@@ -246,16 +246,56 @@ impl AllowedTargetView {
 pub struct TransformView {
     /// The name to write as a step's `body`.
     pub name: String,
+    /// The `task_type` of such a step: `RUST` for those that Vitrina is built with, `PYTHON` for those of live workers.
+    pub kind: OneOf<TaskKind>,
     /// What it does.
     pub description: String,
     /// JSON schema of the step's `options`.
     #[salvo(schema(value_type = Object, additional_properties = true))]
     pub options_schema: Value,
+    /// The columns that a step in Python adds or changes, with their types; null for a built-in transform, whose options say so.
+    #[salvo(schema(value_type = Option<Object>, additional_properties = true))]
+    pub columns: Option<Map<String, Value>>,
+    /// The columns that a step in Python removes.
+    pub removes: Option<Vec<String>>,
+    /// Whether previews, replays and comparisons execute a step in Python too.
+    pub pure: Option<bool>,
+    /// Tells the code of a step in Python from any other.
+    pub version: Option<String>,
+    /// How many live workers have the step in Python.
+    pub workers: Option<i64>,
 }
 
 impl From<&TransformKind> for TransformView {
     fn from(kind: &TransformKind) -> Self {
-        Self { name: kind.name.to_owned(), description: kind.description.to_owned(), options_schema: (kind.schema)() }
+        Self {
+            name: kind.name.to_owned(),
+            kind: TaskKind::Rust.into(),
+            description: kind.description.to_owned(),
+            options_schema: (kind.schema)(),
+            columns: None,
+            removes: None,
+            pure: None,
+            version: None,
+            workers: None,
+        }
+    }
+}
+
+impl From<LiveStep> for TransformView {
+    fn from(LiveStep { declaration, workers }: LiveStep) -> Self {
+        let columns = declaration.columns.into_iter().map(|column| (column.name, column.type_name.into()));
+        Self {
+            name: declaration.name,
+            kind: TaskKind::Python.into(),
+            description: declaration.description,
+            options_schema: declaration.options_schema,
+            columns: Some(columns.collect()),
+            removes: Some(declaration.removes),
+            pure: Some(declaration.is_pure),
+            version: Some(declaration.version),
+            workers: Some(workers),
+        }
     }
 }
 

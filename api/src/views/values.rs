@@ -8,7 +8,7 @@ use salvo::oapi::ToSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 use vitrina_shared::domain::{
-    Checkpoint, ReportKind,
+    Checkpoint, ExternalKind, ReportKind,
     checkpoint::key_time,
     error_class::without_values,
     report::{Preview, Reconciliation, Replay},
@@ -88,13 +88,14 @@ fn said_by_a_server(message: &str) -> Option<String> {
         let told = if is_code { format!(" (SQLSTATE {code})") } else { String::new() };
         return Some(format!("the database refused it{told}; an operator sees its message"));
     }
-    let answered = ["Elasticsearch answers ", "Elasticsearch refuses "].iter().any(|ours| message.contains(ours));
+    let server = ExternalKind::quoted_in(message).map(|kind| kind.server);
     // The type of an error of Elasticsearch.
     let is_type =
         |word: &&str| word.ends_with("_exception") && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let kind = message.split([' ', ':', ';']).find(is_type);
+    let server = server.or(kind.map(|_| "Elasticsearch"))?;
     let told = kind.map(|kind| format!(" ({kind})")).unwrap_or_default();
-    (answered || kind.is_some()).then(|| format!("Elasticsearch refused it{told}; an operator sees its message"))
+    Some(format!("{server} refused it{told}; an operator sees its message"))
 }
 
 fn without_rows(preview: &mut Preview) {

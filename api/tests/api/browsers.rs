@@ -117,7 +117,7 @@ async fn with_tokens_and_none_for_metrics_no_website_reads_the_metrics_of_this_m
             assert!(detail.starts_with(culprit) && detail.contains("VITRINA_METRICS_TOKEN"), "{detail}");
         }
     }
-    // Whatever is behind a token is called by whatever name a proxy has for it.
+    // A request with a token may come by any name that a proxy has for the API.
     let health = api.raw(Method::GET, "/health").header(header::HOST, "vitrina.example.org");
     assert_eq!(health.send().await.unwrap().status(), StatusCode::OK);
     let named = Api::start_with(&[tokens, ("VITRINA_METRICS_TOKEN", "prometheus-secret-1")]).await;

@@ -13,6 +13,7 @@ mod lists;
 mod metrics;
 mod openapi;
 mod pipelines;
+mod python_steps;
 mod reports;
 mod runs;
 mod service;

@@ -81,7 +81,7 @@ async fn what_cannot_be_created_is_refused_and_leaves_nothing_behind() {
             "is of a type that no table can have",
         ),
         ("analytics.new; drop schema etl", &["id"], good, "target", "is not a target"),
-        ("es:new", &["id"], good, "create", "an index is made by the first run"),
+        ("es:new", &["id"], good, "create", "other targets are made by their first run"),
     ] {
         for path in ["/targets", "/targets?dry_run=true"] {
             let problem = expect_problem(api.post(path).json(&wanted(target, key, query)), 422, "invalid").await;

@@ -7,7 +7,7 @@ use vitrina_shared::{domain::ProblemKind, tls};
 
 use super::Address;
 
-/// A problem of RFC 9457, as the API tells it.
+/// A problem of RFC 9457, as the API sends it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ApiProblem {
     /// Stable and for programs: `urn:vitrina:problem:…`.
@@ -31,7 +31,6 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// Whether it is of this kind.
     pub fn is(&self, kind: ProblemKind) -> bool {
         self.kind.as_deref() == Some(kind.as_str())
     }
@@ -120,7 +119,7 @@ impl ClientError {
 
     pub(super) fn lost(address: &Address, error: &reqwest::Error) -> Self {
         let (address, reason) = (address.clone(), root_cause(error));
-        if tls::refusal(error) == Some(tls::Refusal::Certificate) {
+        if tls::refusal(error) == Some(tls::TlsRefusal::Certificate) {
             Self::Certificate { address, reason }
         } else if error.is_connect() {
             Self::Unreachable { address, reason }
@@ -137,7 +136,7 @@ fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }
-    if tls::refusal(error) == Some(tls::Refusal::NotTls) {
+    if tls::refusal(error) == Some(tls::TlsRefusal::NotTls) {
         return "it does not speak TLS; perhaps http:// is meant".to_owned();
     }
     let mut cause: &dyn std::error::Error = error;
@@ -181,7 +180,7 @@ fn refused(problem: &ApiProblem) -> String {
     let mut text = match problem.kind.strip_prefix(OURS) {
         Some("not-yet") => format!("{}: it needs a newer API", problem.detail),
         Some("stale-version") => {
-            format!("{}: somebody changed it meanwhile; look at it, and try again", problem.detail)
+            format!("{}: it was changed meanwhile; read it again and repeat the change", problem.detail)
         }
         Some("too-many") => "the API has too much to do: try again in a moment".to_owned(),
         Some("no-route") => {

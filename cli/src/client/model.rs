@@ -110,6 +110,14 @@ pub struct Worker {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+pub struct RegisteredStep {
+    pub name: String,
+    pub description: String,
+    /// JSON schema of its options.
+    pub options_schema: Value,
+}
+
+#[derive(Debug, Clone, Deserialize)]
 pub struct Target {
     /// `analytics.<table>` or `es:<index>`.
     pub target: String,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{DatabaseConfig, Env, LogConfig, OptionalDatabaseConfig, SourceConfig},
     database,
-    migrate::{self, Sources},
+    migrate::{self, QueryableSchemas},
     process::{self, Failure},
     telemetry,
 };
@@ -45,7 +45,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
     let stopped = || Failure::from("stopped before the cinema was complete; running it again adds what is missing");
-    let home = Home::open(&database, &options.data_dir, Sources::AtLeast(&source.schemas), &stop)
+    let home = Home::open(&database, &options.data_dir, QueryableSchemas::AtLeast(&source.schemas), &stop)
         .await?
         .ok_or_else(stopped)?;
     let filled = tokio::select! {
@@ -63,7 +63,7 @@ async fn fill(database: &DatabaseConfig, source: &SourceConfig, options: &Option
     })
     .await?;
     // The new tables are readable for users' queries only after the grants were applied to them.
-    migrate::apply(&pool, Sources::AtLeast(&source.schemas)).await?;
+    migrate::apply(&pool, QueryableSchemas::AtLeast(&source.schemas)).await?;
     pool.close().await;
     let (films, ratings) = (thousands(options.films.into()), thousands(options.ratings.into()));
     let added = thousands(i64::try_from(summary.total_added()).unwrap_or(i64::MAX));

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::{ElasticsearchConfig, Env, SourceConfig},
     database,
-    migrate::Sources,
+    migrate::QueryableSchemas,
     process::{self, Failure},
     telemetry,
 };
@@ -33,7 +33,7 @@ const PIPELINES: &str = include_str!("../../../demo/pipelines.yaml");
 /// Pipelines that are added if an Elasticsearch is configured.
 const INDEXES: &str = include_str!("../../../demo/elasticsearch.yaml");
 
-/// Where the embedded PostgreSQL lives, unless told otherwise.
+/// The default directory of the embedded PostgreSQL.
 const DATA_DIR: &str = ".vitrina";
 
 #[derive(Debug, Args)]
@@ -71,7 +71,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     process::stop_on_signal(stop.clone());
     let screen = Screen::new(options.json);
     let activity = screen.begin("database", "starting PostgreSQL");
-    let Some(home) = Home::open(&settings.1, &options.data_dir, Sources::AtLeast(&settings.4.schemas), &stop).await?
+    let Some(home) =
+        Home::open(&settings.1, &options.data_dir, QueryableSchemas::AtLeast(&settings.4.schemas), &stop).await?
     else {
         return Err(stopped());
     };
@@ -129,7 +130,7 @@ impl Demo<'_> {
         cinema::generate(&owner, size, |progress| activity.progress(progress.table, progress.done, progress.total))
             .await?;
         owner.close().await;
-        self.home.migrate(Sources::AtLeast(&source.schemas)).await?.close().await;
+        self.home.migrate(QueryableSchemas::AtLeast(&source.schemas)).await?.close().await;
         activity.done(&format!("{} films, {} ratings", thousands(size.films.into()), thousands(size.ratings.into())));
         Ok(())
     }

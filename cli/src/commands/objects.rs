@@ -32,7 +32,7 @@ pub(super) fn table<'a>(names: impl IntoIterator<Item = &'a str>, objects: &[Val
     table.render()
 }
 
-/// The steps of a plan, with the options and the target that a step has of its own.
+/// The tasks of a plan, with the options and the target that a task has of its own.
 pub(super) fn steps(tasks: &[Value]) -> impl Iterator<Item = (String, String)> {
     tasks.iter().zip(1..).map(|(task, place)| {
         let mut step = text(&task["body"]).trim_end().to_owned();

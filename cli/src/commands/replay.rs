@@ -28,13 +28,13 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 fn text(replay: &Replay) -> String {
     let Replay { written, unchanged, gone, refused, left, .. } = replay;
     let took = duration(replay.took_ms.cast_signed());
-    let told = format!(
+    let summary = format!(
         "{written} written, {unchanged} unchanged, {gone} gone from the source, {refused} refused again ({took}); {left} left"
     );
     let letters = replay.letters.iter();
     let errors = letters.filter_map(|letter| Some([letter.id.to_string().into(), letter.error.as_ref()?.into()]));
     match errors.collect::<Vec<_>>() {
-        none if none.is_empty() => told,
-        errors => format!("{}\n{told}", table([">id", "refused again because"], errors)),
+        none if none.is_empty() => summary,
+        errors => format!("{}\n{summary}", table([">id", "refused again because"], errors)),
     }
 }

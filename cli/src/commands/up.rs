@@ -8,7 +8,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 use vitrina_shared::{
     config::Env,
-    migrate::Sources,
+    migrate::QueryableSchemas,
     process::{self, Failure},
     telemetry,
 };
@@ -37,7 +37,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let _telemetry = telemetry::init(&log, "vitrina")?;
     let stop = CancellationToken::new();
     process::stop_on_signal(stop.clone());
-    let Some(home) = Home::open(&database, &options.data_dir, Sources::Exactly(&source.schemas), &stop).await? else {
+    let Some(home) =
+        Home::open(&database, &options.data_dir, QueryableSchemas::Exactly(&source.schemas), &stop).await?
+    else {
         return Ok(());
     };
     let outcome = async {

@@ -182,7 +182,7 @@ async fn a_target_whose_key_differs_and_one_that_cannot_be_made_are_problems_of_
             with("{create: true, key: [nmae]}", "analytics.new"),
             "the query has no column `nmae`; it has genre_id, name, modified",
         ),
-        (with("{create: true, key: [id]}", "es:new"), "an index is made by the first run"),
+        (with("{create: true, key: [id]}", "es:new"), "other targets are made by their first run"),
     ] {
         here.file("file.yaml", &file);
         let output = here.vitrina(&["apply", "-f", "file.yaml"]).output().unwrap();

@@ -62,7 +62,7 @@ async fn everything_that_is_wrong_is_found_at_once_with_how_to_fix_it() {
     for (name, detail, fix) in [
         ("rights", "vitrina_app may not use etl.etl_runs", "vitrina migrate"),
         ("owners", "the schema etl_query belongs to vitrina_mart: who could put anything", "find out who did that"),
-        ("functions", "somebody has changed or dropped etl.sum_up_run", "vitrina migrate"),
+        ("functions", "changed or dropped since the migration: etl.sum_up_run", "vitrina migrate"),
         ("queue", "the table apalis.jobs lacks metadata", "add column metadata"),
         ("workers", "none reported", "vitrina worker"),
         ("elasticsearch", "does not answer", "ELASTICSEARCH_URL"),

@@ -11,7 +11,7 @@ async fn every_reading_command_prints_json_that_programs_can_read() {
     here.prints(&["run", "genres", "--wait"]);
     let show = here.json(&["show", "genres"]);
     assert_eq!((&show["name"], &show["status"]), (&"genres".into(), &"IDLE".into()));
-    for list in [vec!["ls"], vec!["runs", "genres"], vec!["workers"], vec!["targets"]] {
+    for list in [vec!["ls"], vec!["runs", "genres"], vec!["workers"], vec!["targets"], vec!["steps", "ls"]] {
         let items = here.json(&list);
         assert!(!items["items"].as_array().unwrap().is_empty(), "{list:?}: {items}");
     }
@@ -39,6 +39,25 @@ async fn people_get_aligned_tables_without_colours_in_a_pipe() {
     for command in [vec!["ls"], vec!["show", "genres"], vec!["runs", "genres"], vec!["workers"], vec!["events"]] {
         assert!(!here.prints(&command).contains('\u{1b}'), "{command:?}");
     }
+}
+
+#[tokio::test]
+async fn steps_are_listed_with_their_options() {
+    let here = Deployment::start().await;
+    let list = here.prints(&["steps", "ls"]);
+    let line = |name: &str| {
+        list.lines()
+            .find(|line| line.starts_with(name))
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(
+        line("filter").as_deref(),
+        Some("filter where Keeps the rows for which an expression is true and drops all others")
+    );
+    assert!(line("mask").is_some_and(|line| line.starts_with("mask columns, show_last Replaces")), "{list}");
+    let items = here.json(&["steps", "ls"])["items"].clone();
+    let names: Vec<_> = items.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cast", "filter", "hash", "json_extract", "mask", "rename", "select", "set", "trim"]);
 }
 
 #[tokio::test]

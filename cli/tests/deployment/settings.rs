@@ -12,10 +12,11 @@ use crate::compose;
 type Everything = (OptionalDatabaseConfig, ApiConfig, WorkerConfig, LogConfig, SourceConfig, ElasticsearchConfig);
 
 /// What a container has no use for: how the variables begin, and why.
-const NOT_IN_CONTAINERS: [(&str, &str); 4] = [
+const NOT_IN_CONTAINERS: [(&str, &str); 5] = [
     ("VITRINA_DRAIN_SECONDS", "the time in which a container must stop is written beside it"),
     ("VITRINA_ELASTICSEARCH_CA", "compose's Elasticsearch speaks plain HTTP"),
     ("VITRINA_LOG_FILE", "the log goes to standard error, and the disk cannot be written"),
+    ("VITRINA_PYTHON", "the image has no Python: one that is built on it sets these beside its interpreter"),
     ("VITRINA_WORKER_NAME", "replicas share their settings, and each needs a name of its own"),
 ];
 

@@ -13,6 +13,7 @@ mod mistakes;
 mod names;
 mod output;
 mod settings;
+mod steps;
 mod terminal;
 
 use follow::{follow, follow_at_the_cinema, follow_text};
@@ -30,6 +31,11 @@ fn the_tutorial_works_as_it_is_written() {
 #[test]
 fn the_examples_of_pipelines_work_as_they_are_written() {
     follow_at_the_cinema("docs/PIPELINES.md", 8);
+}
+
+#[test]
+fn every_step_does_what_its_page_shows() {
+    follow("docs/STEPS.md", 25);
 }
 
 #[test]

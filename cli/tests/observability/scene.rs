@@ -27,7 +27,7 @@ impl Service {
         Self::start_with(command, url, variable, &[("VITRINA_LOG", "error")])
     }
 
-    /// Starts a service whose address is told by `variable`, with further settings.
+    /// Starts a service whose address is set by `variable`, with further settings.
     pub fn start_with(command: &str, url: &str, variable: &str, settings: &[(&str, &str)]) -> Self {
         let addr = format!("127.0.0.1:{}", free_port());
         let output =

@@ -98,7 +98,7 @@ impl Stage {
         let request = self.request(Method::POST, &format!("/pipelines/{name}/preview?wait=30"));
         let answer = request.header("X-Request-Id", request_id).json(&json!({"rows": 5})).send().await.unwrap();
         let told = answer.text().await.unwrap();
-        assert!(told.contains(VALUE), "a role that may read rows is told what is wrong: {told}");
+        assert!(told.contains(VALUE), "a role that may read rows sees what is wrong: {told}");
     }
 
     /// Everything that was logged so far.

@@ -11,7 +11,6 @@ use super::secret::Secret;
 /// The home database and how much of it we take.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
-    /// `DATABASE_URL`.
     pub url: DatabaseUrl,
     /// The size of the connection pool: `VITRINA_DB_CONNECTIONS`.
     pub max_connections: u32,
@@ -20,7 +19,6 @@ pub struct DatabaseConfig {
 /// The same for programs that bring a database of their own where none is given.
 #[derive(Debug, Clone)]
 pub struct OptionalDatabaseConfig {
-    /// `DATABASE_URL`, if set.
     pub url: Option<DatabaseUrl>,
     /// The size of the connection pool: `VITRINA_DB_CONNECTIONS`.
     pub max_connections: u32,

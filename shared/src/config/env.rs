@@ -10,6 +10,8 @@ use std::time::Duration;
 /// The variables of the process, or given ones, with the problems found in them so far.
 pub struct Env {
     lookup: Lookup,
+    /// All variables, for those whose names only the operator knows.
+    listed: Vec<(String, OsString)>,
     overrides: HashMap<&'static str, String>,
     problems: Vec<SettingProblem>,
 }
@@ -34,16 +36,18 @@ pub struct ConfigErrors(Vec<SettingProblem>);
 
 impl Env {
     pub fn from_process() -> Self {
-        Self::from_lookup(|name| std::env::var_os(name))
+        let listed = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
+        Self { listed, ..Self::from_lookup(|name| std::env::var_os(name)) }
     }
 
     pub fn from_pairs<K: Into<String>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         let pairs: HashMap<String, OsString> = pairs.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
-        Self::from_lookup(move |name| pairs.get(name).cloned())
+        let listed = pairs.clone().into_iter().collect();
+        Self { listed, ..Self::from_lookup(move |name| pairs.get(name).cloned()) }
     }
 
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString> + 'static) -> Self {
-        Self { lookup: Box::new(lookup), overrides: HashMap::new(), problems: Vec::new() }
+        Self { lookup: Box::new(lookup), listed: Vec::new(), overrides: HashMap::new(), problems: Vec::new() }
     }
 
     /// Puts a value, such as a command line option, over the variable of that name. `None` leaves it as it is.
@@ -74,6 +78,15 @@ impl Env {
         };
         let value = value.trim();
         (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// The variables whose names begin like this, by the rest of their names; empty ones are unset.
+    pub(super) fn beginning_with(&self, beginning: &str) -> Vec<(String, OsString)> {
+        let named =
+            |(name, value): &(String, OsString)| Some((name.strip_prefix(beginning)?.to_owned(), value.clone()));
+        let mut found: Vec<_> = self.listed.iter().filter_map(named).filter(|(_, value)| !value.is_empty()).collect();
+        found.sort();
+        found
     }
 
     /// The variable parsed by `parse`, whose error is the rest of a sentence that starts with the variable's name.

@@ -13,6 +13,9 @@ const OF_TESTS: &str = "VITRINA_TEST_";
 /// Read by the command line and by scripts of the deployment.
 const READ_ELSEWHERE: [&str; 3] = ["VITRINA_URL", "VITRINA_TOKEN", "VITRINA_APP_PASSWORD"];
 
+/// Pools of keys, whose names the operator chooses.
+const OF_KEYS: &str = "VITRINA_KEYS_";
+
 /// The names of all settings, as the structs ask for them.
 pub(super) fn settings() -> Vec<String> {
     let asked = Rc::new(RefCell::new(Vec::new()));
@@ -30,7 +33,8 @@ pub(super) fn settings() -> Vec<String> {
 pub(super) fn sentences(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut known = settings();
     known.extend(READ_ELSEWHERE.map(str::to_owned));
-    let unknown = names.filter(|name| name.starts_with(PREFIX) && !name.starts_with(OF_TESTS) && !known.contains(name));
+    let free = |name: &str| [OF_TESTS, OF_KEYS].iter().any(|beginning| name.starts_with(beginning));
+    let unknown = names.filter(|name| name.starts_with(PREFIX) && !free(name) && !known.contains(name));
     unknown.map(|name| sentence(&name, &known)).collect()
 }
 
@@ -49,11 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelled_setting_is_told_with_the_one_that_was_meant() {
-        let names = ["VITRINA_SOURCE_SCHEMA", "VITRINA_FAVOURITE_COLOUR", "VITRINA_LOG", "VITRINA_TEST_X", "PATH"];
-        let told = sentences(names.into_iter().map(str::to_owned));
+    fn a_misspelled_setting_is_reported_with_the_one_that_was_meant() {
+        let names = [
+            "VITRINA_SOURCE_SCHEMA",
+            "VITRINA_FAVOURITE_COLOUR",
+            "VITRINA_LOG",
+            "VITRINA_TEST_X",
+            "VITRINA_KEYS_X",
+            "PATH",
+        ];
+        let found = sentences(names.into_iter().map(str::to_owned));
         assert_eq!(
-            told,
+            found,
             [
                 "VITRINA_SOURCE_SCHEMA is no setting of Vitrina and is ignored: did you mean VITRINA_SOURCE_SCHEMAS?",
                 "VITRINA_FAVOURITE_COLOUR is no setting of Vitrina and is ignored: docs/settings.md lists all",

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::api::parse_addr;
 use super::elasticsearch::ElasticsearchConfig;
 use super::env::{Env, FromEnv};
+use super::keys::Keys;
 use super::metrics_token::MetricsToken;
+use super::python::PythonConfig;
 use crate::metrics::HISTOGRAM_PIPELINES;
 
 /// The default time for which a stopping worker waits for its batches.
@@ -40,7 +42,10 @@ pub struct WorkerConfig {
     /// How large a row may be that passes through the worker: `VITRINA_MAX_ROW_BYTES`.
     pub max_row_bytes: u32,
     pub retention: Retention,
+    /// Keys that steps use: `VITRINA_KEYS_<POOL>`.
+    pub keys: Keys,
     pub elasticsearch: ElasticsearchConfig,
+    pub python: PythonConfig,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +87,9 @@ impl FromEnv for WorkerConfig {
             drain: env.seconds("VITRINA_DRAIN_SECONDS", DRAIN.as_secs_f64(), 0.1..=3600.0),
             max_row_bytes: env.number("VITRINA_MAX_ROW_BYTES", MAX_ROW_BYTES, 1024 * 1024..=1024 * 1024 * 1024),
             retention: Retention::read(env),
+            keys: Keys::read(env),
             elasticsearch: ElasticsearchConfig::from_env(env)?,
+            python: PythonConfig::from_env(env)?,
         })
     }
 }

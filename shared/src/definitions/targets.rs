@@ -51,7 +51,7 @@ pub enum AllowError {
 }
 
 /// A pipeline that would write a target, and the transforms that its plan may name.
-pub type Writer<'a> = (&'a PipelineDraft, &'a Registry);
+pub type PlannedWriter<'a> = (&'a PipelineDraft, &'a Registry);
 
 /// Finds out whether the target could be allowed, what creating it would execute, and what would be wrong with a pipeline that
 /// writes it then. All of it is done and undone in one transaction, so that it finds what the real thing would.
@@ -59,7 +59,7 @@ pub async fn try_target(
     db: &PgPool,
     describing: &Describing,
     wanted: &WantedTarget<'_>,
-    writer: Option<Writer<'_>>,
+    writer: Option<PlannedWriter<'_>>,
     schemas: &SourceSchemas,
 ) -> Result<(Allowed, Vec<Problem>), AllowError> {
     // The description may take seconds, and needs no lock.
@@ -91,6 +91,7 @@ pub async fn allow_target(
     let (allowed, again) = allow(&mut tx, describing, wanted, schemas).await?;
     if again {
         begin_anew(&mut tx, wanted.target, cause).await?;
+        store::wait_for_disk(&mut tx).await?;
     }
     tx.commit().await?;
     let (created, actor) = (allowed.ddl.is_some(), cause.actor);

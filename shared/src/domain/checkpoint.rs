@@ -1,4 +1,4 @@
-//! How far a pipeline is durably written, and where a batch begins.
+//! How far a pipeline is written, and where a batch begins.
 
 use std::cmp::Ordering;
 
@@ -64,7 +64,6 @@ pub fn key_time(key: &str) -> Option<DateTime<Utc>> {
 pub struct Position(pub Vec<Option<String>>);
 
 impl Position {
-    /// Right after the row of a checkpoint.
     pub fn after(checkpoint: &Checkpoint) -> Self {
         Self(vec![Some(checkpoint.key.clone()), checkpoint.id.clone()])
     }

@@ -22,7 +22,6 @@ const WESTERNMOST: TimeDelta = TimeDelta::hours(12);
 /// And up to fourteen hours earlier.
 const EASTERNMOST: TimeDelta = TimeDelta::hours(14);
 
-/// The type of a key of this kind.
 pub fn type_of(key: &str) -> ClockKey {
     if date(key).is_some() { ClockKey::Date } else { ClockKey::Timestamp }
 }

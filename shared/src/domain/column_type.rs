@@ -8,7 +8,7 @@ mod facts;
 use serde::Deserialize;
 
 use super::clock_key::ClockKey;
-pub use facts::{Equal, Extremes, Field};
+pub use facts::{Equal, Extremes, Field, Scalar, ScalarType};
 use facts::{Facts, Family, Hash, Key};
 
 /// The first oid that the server gives to what is added to it: types of its own have smaller ones.
@@ -19,7 +19,7 @@ const MAX_CODE: i32 = 64;
 /// Whole numbers of this many digits fit 64 bits.
 const MAX_LONG_DIGITS: i32 = 18;
 
-/// How two values of a column are told apart.
+/// How two values of a column are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Identity {
@@ -153,6 +153,11 @@ impl ColumnType {
         self.is_text() || self.facts.family == Family::Folded && !self.is_array
     }
 
+    /// How steps read its values, if they know the type.
+    pub fn scalar(&self) -> Option<Scalar> {
+        facts::SCALARS.iter().find(|known| self.is_single(known.name)).map(|known| known.scalar)
+    }
+
     /// Whether an explicit cast to it cuts what an assignment refuses.
     pub fn is_cut_by_casts(&self) -> bool {
         matches!(self.facts.family, Family::Sized | Family::Bits)
@@ -211,6 +216,23 @@ impl ColumnType {
             (Field::Double, _, &[digits, 0]) if digits <= MAX_LONG_DIGITS => Field::Long,
             (field, _, _) => field,
         }
+    }
+}
+
+impl ScalarType {
+    /// The type of this name, as SQL writes it, in full or short.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        facts::SCALARS.iter().find(|known| known.name == name || known.short == name)
+    }
+
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        facts::SCALARS.iter().map(|known| known.name)
+    }
+
+    /// The short names too, each once.
+    pub fn all_names() -> impl Iterator<Item = &'static str> {
+        let short = facts::SCALARS.iter().filter(|known| known.short != known.name).map(|known| known.short);
+        Self::names().chain(short)
     }
 }
 

@@ -38,7 +38,7 @@ pub struct IndexOptions {
     pub settings: Map<String, Value>,
     /// Mapping that takes precedence over the derived one, as `{"properties": {…}}`.
     pub mappings: Map<String, Value>,
-    /// How documents are written; `index` unless told otherwise.
+    /// How documents are written; `index` by default.
     pub write: Option<WriteMode>,
     pub json: JsonFields,
     /// Size of a request's body before compression. A larger document goes alone.

@@ -150,7 +150,8 @@ impl PipelineDraft {
     /// Whether both read the same rows and make the same of them.
     pub fn reads_alike(&self, other: &Self) -> bool {
         let steps = |draft: &Self| -> Vec<_> {
-            draft.tasks.iter().skip(1).map(|task| (task.body.clone(), task.options.clone())).collect()
+            let steps = draft.tasks.iter().skip(1);
+            steps.map(|task| (task.task_type, task.body.clone(), task.options.clone())).collect()
         };
         self.reader().map(|(query, _)| query) == other.reader().map(|(query, _)| query) && steps(self) == steps(other)
     }

@@ -8,7 +8,7 @@ pub struct Problem {
     /// Path of the field, for instance `tasks[1].body`.
     pub field: String,
     pub message: String,
-    /// What programs tell it by, where one acts on it.
+    /// For programs that act on this kind of problem.
     pub kind: Option<ProblemKind>,
 }
 

@@ -170,7 +170,7 @@ pub struct Reconciliation {
     pub different: Option<i64>,
     /// Rows of the source that the next batches will bring.
     pub in_flight: i64,
-    /// The column whose least and greatest values are told.
+    /// The column whose least and greatest values are reported.
     pub control_column: String,
     pub source_min: Option<String>,
     pub source_max: Option<String>,

@@ -1,6 +1,6 @@
 //! What a query returns.
 
-use super::ColumnType;
+use super::{ColumnType, column_type::ScalarType};
 
 /// A column that a query returns, or a transform makes of one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub struct SourceColumn {
 }
 
 impl SourceColumn {
+    /// A column that a step makes.
+    pub fn made(name: &str, made: &ScalarType) -> Self {
+        Self { name: name.to_owned(), type_oid: made.oid, type_name: made.name.to_owned(), ..Self::default() }
+    }
+
     /// The type that its values are given by name. A domain is taken as it is.
     pub fn own_type(&self) -> ColumnType {
         ColumnType::of(&self.type_name)

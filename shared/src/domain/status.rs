@@ -26,7 +26,7 @@ named_enum! {
         PauseRequested = "PAUSE_REQUESTED",
         /// An unfinished run rests at its checkpoint.
         Paused = "PAUSED",
-        /// The last run failed; someone must act.
+        /// The last run failed; an operator must act.
         Failed = "FAILED",
     }
 }

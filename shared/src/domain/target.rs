@@ -21,6 +21,9 @@ pub struct ExternalKind {
     pub scheme: &'static str,
     /// How they are written, for messages.
     form: &'static str,
+    /// The server's name, as messages begin that quote its words: `<server> answers …`, `<server> refuses …`. Viewers do not see
+    /// those words.
+    pub server: &'static str,
     is_name: fn(&str) -> bool,
     pub option_problems: fn(&Value) -> Vec<Problem>,
     /// Where a pipeline does not fit such a target, by its options and the columns that arrive there.
@@ -32,15 +35,24 @@ pub const ELASTICSEARCH: &str = "es";
 /// Every kind of target outside of the database: a sink adds its line here.
 #[rustfmt::skip]
 const EXTERNAL_KINDS: &[ExternalKind] = &[
-    ExternalKind { scheme: ELASTICSEARCH, form: "`es:<index>` (lower case letters, digits, `_`, `-` and `.`)", is_name: is_index,
-                   option_problems: |options| IndexOptions::parse(options).err().unwrap_or_default(), mismatches: index_fit::mismatches },
+    ExternalKind { scheme: ELASTICSEARCH, form: "`es:<index>` (lower case letters, digits, `_`, `-` and `.`)", server: "Elasticsearch",
+                   is_name: is_index, option_problems: |options| IndexOptions::parse(options).err().unwrap_or_default(), mismatches: index_fit::mismatches },
     #[cfg(feature = "testing")]
-    ExternalKind { scheme: "memory", form: "`memory:<name>`", is_name: is_index, option_problems: |_| Vec::new(), mismatches: |_, _, _| Vec::new() },
+    ExternalKind { scheme: "memory", form: "`memory:<name>`", server: "memory", is_name: is_index, option_problems: |_| Vec::new(), mismatches: |_, _, _| Vec::new() },
 ];
 
 impl ExternalKind {
     pub fn of(scheme: &str) -> Option<&'static Self> {
         EXTERNAL_KINDS.iter().find(|kind| kind.scheme == scheme)
+    }
+
+    /// The kind whose server's words the message quotes.
+    pub fn quoted_in(message: &str) -> Option<&'static Self> {
+        let quotes = |kind: &&Self| {
+            let after_name = message.match_indices(kind.server).map(|(at, name)| &message[at + name.len()..]);
+            after_name.into_iter().any(|words| words.starts_with(" answers ") || words.starts_with(" refuses "))
+        };
+        EXTERNAL_KINDS.iter().find(quotes)
     }
 }
 
@@ -53,8 +65,15 @@ fn forms() -> String {
 }
 
 impl TargetName {
-    /// The schema of all marts.
     pub const MART_SCHEMA: &'static str = "analytics";
+
+    /// Whether rows of this target are compared as the query returns them, inside the database, and not after a plan's steps.
+    pub fn is_compared_without_steps(&self) -> bool {
+        match self {
+            Self::Mart(_) => true,
+            Self::External(..) => false,
+        }
+    }
 }
 
 impl FromStr for TargetName {
@@ -106,6 +125,14 @@ pub struct Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_with_the_words_of_a_server_names_the_kind_of_its_targets() {
+        let quoted = |message| ExternalKind::quoted_in(message).map(|kind| kind.scheme);
+        assert_eq!(quoted("batch 3: Elasticsearch answers 400: a value"), Some("es"));
+        assert_eq!(quoted("Elasticsearch is one, and memory refuses document `1`: a value"), Some("memory"));
+        assert_eq!(quoted("what answers may not be Elasticsearch"), None);
+    }
 
     #[test]
     fn a_target_reads_back_as_it_was_written() {

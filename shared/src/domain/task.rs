@@ -1,4 +1,4 @@
-//! A step of a plan.
+//! A task: one entry of a plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use super::names::named_enum;
 named_enum! {
     TaskKind {
         Sql = "SQL",
-        /// A transform that was registered in the deployment.
+        /// A transform that every deployment has.
         Rust = "RUST",
-        /// The older documents' word for a registered transform.
+        /// A step in Python that workers of this deployment have.
         Python = "PYTHON",
     }
 }
@@ -18,7 +18,7 @@ named_enum! {
 pub struct Task {
     pub order_index: i32,
     pub task_type: TaskKind,
-    /// The query of an SQL step, the registered name of a transform.
+    /// The query of an SQL step, the name of a transform or of a step in Python.
     pub body: String,
     /// Overrides the pipeline's target; only the last step may.
     pub target_table: Option<String>,

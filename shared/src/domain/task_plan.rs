@@ -44,7 +44,9 @@ fn step_problem(place: usize, task: &Task) -> Option<Problem> {
     let message = match (place, task.task_type) {
         (0, TaskKind::Sql) | (1.., TaskKind::Rust | TaskKind::Python) => return None,
         (0, TaskKind::Rust | TaskKind::Python) => "the first step reads the source: its type is SQL",
-        (1.., TaskKind::Sql) => "only the first step is SQL: the others are registered transforms, of type RUST",
+        (1.., TaskKind::Sql) => {
+            "only the first step is SQL: the others are registered transforms, of type RUST, or steps of workers, of type PYTHON"
+        }
     };
     Some(Problem::new(format!("tasks[{place}].task_type"), message))
 }
@@ -54,12 +56,34 @@ fn body_problem(place: usize, task: &Task, transforms: &Registry) -> Option<Prob
     if task.body.trim().is_empty() {
         return Some(Problem::new(field, "a step needs a body: a query, or the name of a registered transform"));
     }
-    let unknown = task.task_type != TaskKind::Sql && transforms.find(&task.body).is_none();
-    unknown.then(|| {
-        let name: String = task.body.chars().take(100).collect();
+    if task.task_type == TaskKind::Sql || transforms.configure(task).is_some() {
+        return None;
+    }
+    Some(Problem::new(field, unknown(task, transforms)))
+}
+
+/// What is said of a name that there is no code for, with what would be right.
+fn unknown(task: &Task, transforms: &Registry) -> String {
+    let name: String = task.body.chars().take(100).collect();
+    let other_kind = match task.task_type {
+        TaskKind::Python => transforms.find(&name).map(|_| TaskKind::Rust),
+        TaskKind::Rust => transforms.find_published(&name).map(|_| TaskKind::Python),
+        TaskKind::Sql => None,
+    };
+    if let Some(kind) = other_kind {
+        return format!("no transform `{name}` is of type {}: the step of this name is of type {kind}", task.task_type);
+    }
+    if task.task_type == TaskKind::Rust {
         let known = transforms.names();
-        Problem::new(field, format!("no transform `{name}` is registered in this deployment: it has {known}"))
-    })
+        return format!("no transform `{name}` is registered in this deployment: it has {known}");
+    }
+    let known: Vec<_> = transforms.published().iter().map(|step| step.name.as_str()).collect();
+    let have = match known.is_empty() {
+        true => "no live worker has steps in Python. Set VITRINA_PYTHON_PATH of a worker to the directory of its code"
+            .to_owned(),
+        false => format!("live workers have {}", known.join(", ")),
+    };
+    format!("no transform `{name}` in Python is on a live worker: {have}")
 }
 
 fn options_problem(place: usize, task: &Task, transforms: &Registry) -> Option<Problem> {
@@ -67,8 +91,7 @@ fn options_problem(place: usize, task: &Task, transforms: &Registry) -> Option<P
     if let Some(problem) = bounds::options_problem(&field, &task.options) {
         return Some(problem);
     }
-    let kind = transforms.find(&task.body).filter(|_| task.task_type != TaskKind::Sql)?;
-    let refusal = (kind.configure)(&task.options).err()?;
+    let refusal = transforms.configure(task)?.err()?;
     Some(Problem::new(field, refusal))
 }
 
@@ -116,6 +139,14 @@ mod tests {
                 "no transform `paint` is registered",
             ),
             (&[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Rust, "mask")], "missing field `columns`"),
+            (
+                &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Python, "paint")],
+                "no transform `paint` in Python is on a live worker: no live worker has steps in Python",
+            ),
+            (
+                &[step(1, TaskKind::Sql, "select 1"), step(2, TaskKind::Python, "mask")],
+                "no transform `mask` is of type PYTHON: the step of this name is of type RUST",
+            ),
             (&[early_target, step(2, TaskKind::Rust, "mask")], "only the last step may override"),
         ];
         for (tasks, expected) in cases {

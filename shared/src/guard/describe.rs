@@ -159,7 +159,7 @@ impl DescribedQuery {
 }
 
 #[derive(Debug, sqlx::FromRow)]
-struct Facts {
+struct ColumnFacts {
     /// Whether it may be null. `attnotnull` says so for tables only, not for views, and an outer join brings nulls into a
     /// column that has none.
     nullable: Option<bool>,
@@ -167,7 +167,11 @@ struct Facts {
     value: ValueType,
 }
 
-async fn facts(conn: &mut PgConnection, columns: &[SourceColumn], origins: &[(u32, i16)]) -> sqlx::Result<Vec<Facts>> {
+async fn facts(
+    conn: &mut PgConnection,
+    columns: &[SourceColumn],
+    origins: &[(u32, i16)],
+) -> sqlx::Result<Vec<ColumnFacts>> {
     let leaves = value_types::leaves(
         // By its name in the catalog: `regcollation` asks for rights on the schema, which only users' queries have.
         "select c.place, c.type, -1 as modifier, coalesce(k.oid, t.typcollation) as collated_by
@@ -224,9 +228,15 @@ fn is_about_the_query(code: &str) -> bool {
 fn refusal(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Location>) -> Refusal {
     // A server's message, in any language, has the column's name in quotes.
     let name = complaint.message().split('"').nth(1).map(str::to_owned);
+    // A function that is executed while the query is read can fail with any code, and with any words.
+    let own = complaint.routine();
     match name {
-        Some(name) if complaint.code() == DUPLICATE_COLUMN => Refusal::DuplicateColumn { name },
-        Some(name) if complaint.code() == NO_COLUMN_TYPE => Refusal::PseudoType { name },
+        Some(name) if (complaint.code(), own) == (DUPLICATE_COLUMN, Some("MergeAttributes")) => {
+            Refusal::DuplicateColumn { name }
+        }
+        Some(name) if (complaint.code(), own) == (NO_COLUMN_TYPE, Some("CheckAttributeType")) => {
+            Refusal::PseudoType { name }
+        }
         Some(_) | None => Refusal::Server { message: message(complaint, locate) },
     }
 }
@@ -241,5 +251,6 @@ fn message(complaint: &PgDatabaseError, locate: impl Fn(usize) -> Option<Locatio
     if let Some(hint) = complaint.hint() {
         message.push_str(&format!(". {hint}"));
     }
-    message
+    // Such words are not for viewers and logs, which know them by the code.
+    format!("{message} (SQLSTATE {})", complaint.code())
 }

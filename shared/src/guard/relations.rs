@@ -12,7 +12,7 @@ use super::{Refusal, SourceSchemas};
 
 /// Refuses a query that reads other tables, and statements hidden inside it.
 pub(super) fn check_relations(query: &Query, schemas: &SourceSchemas) -> Result<(), Refusal> {
-    match query.visit(&mut Reader { schemas, scopes: Vec::new(), calls: false }) {
+    match query.visit(&mut RelationVisitor { schemas, scopes: Vec::new(), calls: false }) {
         ControlFlow::Break(refusal) => Err(*refusal),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -37,14 +37,14 @@ impl Scope {
 }
 
 /// Walks the tree in the order of writing. A query's first children are its CTEs, each visible once it has ended.
-struct Reader<'a> {
+struct RelationVisitor<'a> {
     schemas: &'a SourceSchemas,
     scopes: Vec<Scope>,
     /// The relation that is visited next is the name of a called function.
     calls: bool,
 }
 
-impl Reader<'_> {
+impl RelationVisitor<'_> {
     fn read(&self, relation: &ObjectName) -> Result<(), Refusal> {
         let foreign = |schema| self.schemas.refuse(relation.to_string(), schema);
         let names: Vec<String> = relation.0.iter().map(folded).collect::<Option<_>>().ok_or_else(|| foreign(None))?;
@@ -74,7 +74,7 @@ fn flow(result: Result<(), Refusal>) -> ControlFlow<Box<Refusal>> {
     }
 }
 
-impl Visitor for Reader<'_> {
+impl Visitor for RelationVisitor<'_> {
     type Break = Box<Refusal>;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {

@@ -14,9 +14,17 @@ const REMOVED: &str =
 
 /// The name of another pipeline that writes other rows to this one's target.
 pub async fn other_writer(tx: &mut PgConnection, pipeline: &Pipeline) -> sqlx::Result<Option<String>> {
-    let others = pipelines::sharing(tx, pipeline.draft.final_target().0).await?;
-    let mut others = others.into_iter().filter(|other| other.id != pipeline.id);
-    Ok(others.find(|other| !other.draft.reads_alike(&pipeline.draft)).map(|other| other.draft.name))
+    Ok(other_writers(tx, pipeline).await?.next().map(|other| other.draft.name))
+}
+
+/// The pipelines that write other rows to this one's target.
+async fn other_writers<'p>(
+    tx: &mut PgConnection,
+    pipeline: &'p Pipeline,
+) -> sqlx::Result<impl Iterator<Item = Pipeline> + use<'p>> {
+    let sharing = pipelines::sharing(tx, pipeline.draft.final_target().0).await?;
+    let is_other = |other: &Pipeline| other.id != pipeline.id && !other.draft.reads_alike(&pipeline.draft);
+    Ok(sharing.into_iter().filter(is_other))
 }
 
 /// Refuses to remove every row that the pipeline's own query does not return where another pipeline writes rows there.
@@ -26,6 +34,16 @@ pub async fn refuse_shared_target(tx: &mut PgConnection, pipeline: &Pipeline) ->
         Some(other) => Err(LifecycleError::SharedTarget { target, other }),
         None => Ok(()),
     }
+}
+
+/// Whether a pipeline that writes other rows to this one's target has a checkpoint, which says that they are there.
+pub async fn others_have_checkpoints(tx: &mut PgConnection, pipeline: &Pipeline) -> sqlx::Result<bool> {
+    for other in other_writers(tx, pipeline).await? {
+        if state::find(tx, other.id).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Notes that a pipeline removed rows of its target, locks its row, and forgets the checkpoints of the pipelines that write other

@@ -31,6 +31,7 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl.clock",
     "etl.files_of",
     "etl.is_other_mart",
+    "etl.note_files",
     "etl.this_server",
     "etl.note_walk",
     "etl.catalog_of",
@@ -85,80 +86,11 @@ const LOCK: &str =
     "lock table etl.etl_runs, etl.etl_rereads, etl.etl_transitions, etl.etl_reports in access exclusive mode";
 
 /// All objects in our schemas that a file could have created: their definitions, and the statements that drop them.
-const PRESENT: &str = r"
-    with present as (
-        select format('%s.%s', n.nspname, p.proname) as name,
-               concat_ws(
-                   E'\n', pg_get_functiondef(p.oid), case when p.proowner <> n.nspowner then p.proowner::regrole::text end,
-                   (select string_agg(concat_ws(' ', pg_get_triggerdef(t.oid), t.tgenabled), E'\n' order by t.tgname)
-                    from pg_trigger t where t.tgfoid = p.oid),
-                   (select string_agg(format('default of %s.%I', a.attrelid::regclass, a.attname), E'\n' order by a.attrelid, a.attnum)
-                    from pg_depend d
-                    join pg_attrdef f on d.classid = 'pg_attrdef'::regclass and f.oid = d.objid
-                    join pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
-                    where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid)
-               ) as definition,
-               concat_ws(
-                   '; ',
-                   (select string_agg(format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), '; ')
-                    from pg_trigger t where t.tgfoid = p.oid),
-                   (select string_agg(format('alter table %s alter column %I drop default', a.attrelid::regclass, a.attname), '; ')
-                    from pg_depend d
-                    join pg_attrdef f on d.classid = 'pg_attrdef'::regclass and f.oid = d.objid
-                    join pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
-                    where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid),
-                   format('drop routine %s', p.oid::regprocedure)
-               ) as removal
-        from pg_proc p
-        join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and p.prokind <> 'a'
-        union all
-        select format('%s.%s', n.nspname, c.relname),
-               concat_ws(E'\n', pg_get_viewdef(c.oid), case when c.relowner <> n.nspowner then c.relowner::regrole::text end),
-               format('drop view %s', c.oid::regclass)
-        from pg_class c
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
-    ),
-    named as (
-        select p.name, count(*) as objects, string_agg(p.definition, E'\n' order by p.definition) as definition,
-               string_agg(p.removal, '; ') as removal
-        from present p
-        group by p.name
-    )
-";
+const PRESENT: &str = include_str!("functions/present.sql");
 
 /// The objects that depend on `$1`, each after its own dependents: views, and functions whose body the server has parsed.
 /// Only objects of our files; those of other owners still prevent the drop.
-const DEPENDENT: &str = r"
-    with recursive ours as (
-        select 'pg_proc'::regclass::oid as class, p.oid as id, null::oid as row_type, format('%s.%s', n.nspname, p.proname) as name
-        from pg_proc p
-        join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query')
-        union all
-        select 'pg_class'::regclass, c.oid, c.reltype, format('%s.%s', n.nspname, c.relname)
-        from pg_class c
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
-    ),
-    hit (class, id, row_type, name, depth) as (
-        select o.class, o.id, o.row_type, o.name, 0 from ours o where o.name = $1
-        union
-        select o.class, o.id, o.row_type, o.name, h.depth + 1
-        from hit h
-        join pg_depend d on d.refclassid = h.class and d.refobjid = h.id
-                         or d.refclassid = 'pg_type'::regclass and d.refobjid = h.row_type
-        left join pg_rewrite w on d.classid = 'pg_rewrite'::regclass and w.oid = d.objid
-        join ours o on o.class = d.classid and o.id = d.objid or o.class = 'pg_class'::regclass and o.id = w.ev_class
-        where o.name <> h.name
-    )
-    select h.name
-    from hit h
-    where h.name <> $1 and h.name in (select f.name from etl.etl_functions f)
-    group by h.name
-    order by max(h.depth) desc
-";
+const DEPENDENT: &str = include_str!("functions/dependent.sql");
 
 /// The functions of a database compared with what was applied.
 #[derive(Debug, Default, PartialEq, Eq)]

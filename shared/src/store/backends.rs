@@ -105,7 +105,7 @@ pub async fn terminate_overdue(connection: &mut PgConnection, limit: Duration) -
 
 /// A session of a run or report, as it was when it was looked at.
 #[derive(Debug)]
-pub struct Session {
+pub struct WorkSession {
     /// The run or report.
     pub id: Uuid,
     pid: i32,
@@ -115,9 +115,9 @@ pub struct Session {
 }
 
 /// The sessions of the given runs and reports. What the server did within the time that is `recent` is work.
-pub async fn sessions(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<Session>> {
+pub async fn sessions(connection: &mut PgConnection, ids: &[Uuid], recent: Duration) -> sqlx::Result<Vec<WorkSession>> {
     sqlx::query_as!(
-        Session,
+        WorkSession,
         r#"
         select held.id as "id!", a.pid as "pid!", a.state_change as "state_since!",
                (a.state = 'active' and a.wait_event_type is distinct from 'Client'
@@ -136,7 +136,7 @@ pub async fn sessions(connection: &mut PgConnection, ids: &[Uuid], recent: Durat
 /// Ends those of the sessions that have done nothing since they were looked at: another one may be a successor's. Returns how many.
 pub async fn terminate_unchanged(
     connection: &mut PgConnection,
-    sessions: impl Iterator<Item = &Session>,
+    sessions: impl Iterator<Item = &WorkSession>,
 ) -> sqlx::Result<u64> {
     let (pids, since): (Vec<_>, Vec<_>) = sessions.map(|session| (session.pid, session.state_since)).unzip();
     let terminated = sqlx::query_scalar!(

@@ -1,5 +1,5 @@
 //! `pg_temp.vitrina_source`, `vitrina_target` and `vitrina_differing`: both sides of a comparison that no single statement
-//! can read, put down by id in tables of the session, where the server tells them apart.
+//! can read, put down by id in tables of the session, where the server compares them.
 
 use serde::Deserialize;
 use sqlx::{PgConnection, postgres::PgCopyIn};

@@ -153,32 +153,7 @@ pub async fn lock(tx: &mut PgConnection, pipeline: &PipelineRef) -> sqlx::Result
 
 /// Targets that have rows in common with the target `$1`: itself, for a mart the tables that it is a partition of, and its
 /// own partitions.
-const OVERLAPPING: &str = r"
-    recursive mart as (
-        select c.oid
-        from pg_class c
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'analytics' and starts_with($1, 'analytics.') and c.relname = substr($1, length('analytics.') + 1)
-    ),
-    above (oid) as (
-        select oid from mart
-        union
-        select i.inhparent from above a join pg_inherits i on i.inhrelid = a.oid
-    ),
-    below (oid) as (
-        select oid from mart
-        union
-        select i.inhrelid from below b join pg_inherits i on i.inhparent = b.oid
-    ),
-    overlapping (target) as (
-        select $1::text
-        union
-        select 'analytics.' || c.relname
-        from (select oid from above union all select oid from below) as related
-        join pg_class c on c.oid = related.oid
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = 'analytics'
-    )";
+const OVERLAPPING: &str = include_str!("pipelines/overlapping.sql");
 
 /// Reads the pipelines whose rows are in this target, in another one that it is a part of, or in one of its parts.
 pub async fn sharing(connection: &mut PgConnection, target: &str) -> sqlx::Result<Vec<Pipeline>> {

@@ -1,6 +1,6 @@
 //! What the server says of itself and of our rights, for `vitrina doctor`.
 //!
-//! Everything here works before a migration too: what is not there is told as missing.
+//! Everything here works before a migration too: what is not there is reported as missing.
 
 use std::fmt;
 
@@ -95,25 +95,10 @@ pub async fn open_doors(connection: &mut PgConnection) -> sqlx::Result<Vec<Strin
     .await
 }
 
-/// Functions of ours that the account may not call: those that read sources and write marts for it.
-pub async fn functions_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar!(
-        r#"
-        select format('%I.%I', n.nspname, p.proname) as "name!"
-        from pg_proc p
-        join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('etl_page', 'etl_mart') and p.proname <> 'write_rows'
-          and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))
-        order by 1
-        "#
-    )
-    .fetch_all(connection)
-    .await
-}
-
-/// Tables of ours that the account may not work with.
-pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar!(
+/// Tables of ours that the account may not work with, then functions of ours that it may not call: those that read sources and
+/// write marts for it.
+pub async fn out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<String>> {
+    let mut names = sqlx::query_scalar!(
         r#"
         select format('%I.%I', n.nspname, c.relname) as "name!"
         from pg_class c
@@ -127,8 +112,22 @@ pub async fn tables_out_of_reach(connection: &mut PgConnection) -> sqlx::Result<
         order by 1
         "#
     )
+    .fetch_all(&mut *connection)
+    .await?;
+    let functions = sqlx::query_scalar!(
+        r#"
+        select format('%I.%I', n.nspname, p.proname) as "name!"
+        from pg_proc p
+        join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname in ('etl_page', 'etl_mart') and p.proname <> 'write_rows'
+          and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))
+        order by 1
+        "#
+    )
     .fetch_all(connection)
-    .await
+    .await?;
+    names.extend(functions);
+    Ok(names)
 }
 
 /// Whether the account sees since when the transactions of other accounts are open.

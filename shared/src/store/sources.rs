@@ -4,7 +4,7 @@ use sqlx::{PgConnection, postgres::types::Oid};
 
 /// What the relations of a query are made of.
 #[derive(Debug)]
-pub struct Sources {
+pub struct SourceKinds {
     pub materialized: Vec<String>,
     pub foreign: Vec<String>,
     /// Tables that get rows from another server.
@@ -26,7 +26,7 @@ pub struct Sequence {
 }
 
 /// Looks at the relations, and at what views and partitions of them consist of.
-pub async fn behind(connection: &mut PgConnection, relations: &[String]) -> sqlx::Result<Sources> {
+pub async fn behind(connection: &mut PgConnection, relations: &[String]) -> sqlx::Result<SourceKinds> {
     let kinds = sqlx::query!(
         r#"
         with recursive base as (
@@ -62,7 +62,7 @@ pub async fn behind(connection: &mut PgConnection, relations: &[String]) -> sqlx
     )
     .fetch_all(connection)
     .await?;
-    let mut sources = Sources { materialized: vec![], foreign: vec![], subscribed: vec![], binned: vec![] };
+    let mut sources = SourceKinds { materialized: vec![], foreign: vec![], subscribed: vec![], binned: vec![] };
     for kind in kinds {
         match (kind.materialized, kind.foreign, kind.binned) {
             (true, ..) => sources.materialized.push(kind.name),

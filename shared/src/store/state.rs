@@ -6,7 +6,7 @@ use sqlx::{PgConnection, types::Json};
 use super::runs::WalkedColumn;
 use crate::domain::{Checkpoint, PipelineId, RunId};
 
-/// How far a pipeline is durably written.
+/// How far a pipeline is written.
 #[derive(Debug)]
 pub struct State {
     pub checkpoint: Checkpoint,

@@ -195,7 +195,7 @@ pub(crate) async fn begin(
         applied as (
             update etl.etl_runs r
             set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
-                target_id = coalesce(r.target_id, $14), target_files = coalesce(r.target_files, $18),
+                target_id = coalesce(r.target_id, $14), target_files = etl.note_files(r.target_files, $18),
                 checkpoint_from = case when not $15 then r.checkpoint_from end
             from seen
             where r.id = $2 and r.pipeline_id = seen.id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
@@ -285,6 +285,8 @@ pub(crate) async fn change_run(
             update etl.etl_runs r
             set status = $9, finished_at = case when $9 in ('SUCCESS', 'FAILED', 'CANCELLED') then now() end,
                 error_class = coalesce($12, r.error_class), error = coalesce(left($13, 4000), r.error),
+                target_files = case when r.target_files is not null
+                    then etl.note_files(r.target_files, etl.files_of(r.target)) end,
                 attempts = r.attempts + case when $12::text is null then 0 else 1 end
             from run
             where r.id = run.id and ($10::text is null or exists (select from job))

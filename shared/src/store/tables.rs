@@ -49,7 +49,7 @@ pub struct TargetColumn {
     pub type_oid: u32,
     /// The type behind a domain, with its length; `record` for a composite.
     pub plain_type: String,
-    /// How two of its values are told apart.
+    /// How two of its values are distinguished.
     pub identity: Identity,
     /// Whether texts are equal only where they are the same; true for types without a collation.
     pub deterministic: bool,
@@ -86,54 +86,10 @@ pub struct UniqueIndex {
 
 /// Whether a unique index of the table `own` is about exactly the columns `$2`, and none of those waits until a transaction ends:
 /// `on conflict` looks at all of them, and takes none that waits.
-const HAS_UNIQUE_KEY: &str = r"
-    select bool_and(i.indimmediate)
-    from pg_index i
-    join own o on o.oid = i.indrelid and o.itself
-    where i.indisunique and i.indisvalid
-      and i.indpred is null and i.indexprs is null
-      -- An index of its own collation may take other values for equal than the column does.
-      and not exists (
-          select
-          from unnest(i.indkey[0:i.indnkeyatts - 1], i.indcollation[0:i.indnkeyatts - 1]) as k (attribute, collated_by)
-          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attribute
-          where a.attcollation <> k.collated_by
-      )
-      and (
-          select array_agg(a.attname::text order by a.attname::text)
-          from unnest(i.indkey[0:i.indnkeyatts - 1]) k
-          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k
-      ) = (select array_agg(k order by k) from unnest($2::text[]) k)
-";
+const HAS_UNIQUE_KEY: &str = include_str!("tables/has_unique_key.sql");
 
 /// What is unique in the tables `own` besides the columns `$2`.
-const OTHER_UNIQUE: &str = r"
-    select min(found.name) as name, found.columns, bool_and(coalesce(k.condeferred, false)) as deferred
-    from own o
-    join pg_index i on i.indrelid = o.oid
-    left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
-    -- An expression, a condition and a generated column may be made of any column.
-    cross join lateral (
-        select i.indexprs is not null or i.indpred is not null or exists (
-                   select from pg_attribute a
-                   where a.attrelid = i.indrelid and a.attgenerated <> '' and a.attnum = any (i.indkey[0:i.indnkeyatts - 1])
-               ) as further
-    ) as looks
-    cross join lateral (
-        select (select x.relname::text from pg_class x where x.oid = i.indexrelid) as name,
-               array(
-                   select a.attname::text
-                   from pg_attribute a
-                   where a.attrelid = i.indrelid and a.attnum > 0 and not a.attisdropped
-                     and (a.attnum = any (i.indkey[0:i.indnkeyatts - 1]) or looks.further)
-                   order by a.attnum
-               ) as columns
-    ) as found
-    where (i.indisunique or i.indisexclusion) and i.indisvalid
-      and (i.indisexclusion or looks.further or not $2::text[] <@ found.columns)
-    group by found.columns
-    order by 1
-";
+const OTHER_UNIQUE: &str = include_str!("tables/other_unique.sql");
 
 /// Reads what the catalog says of `analytics.<table>`, whose rows have this key. One statement: the database may be far away.
 pub async fn read_mart(connection: &mut PgConnection, table: &str, key: &[String]) -> sqlx::Result<MartTable> {

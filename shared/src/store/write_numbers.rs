@@ -10,8 +10,14 @@ use sqlx::PgConnection;
 /// would use up the numbers of all indexes.
 pub const MOST_PASSED: i64 = 8_796_093_022_206 / 2;
 
+/// Takes a number for writes that come before the end of a transaction, over a connection without one: a crash of the server must
+/// not give it out again, so it is on disk before it is used.
 pub async fn take(connection: &mut PgConnection) -> sqlx::Result<i64> {
-    sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#).fetch_one(connection).await
+    let number = sqlx::query_scalar!(r#"select nextval('etl.etl_write_numbers') as "number!""#)
+        .fetch_one(&mut *connection)
+        .await?;
+    super::flush(connection).await?;
+    Ok(number)
 }
 
 /// Makes sure that all numbers from now on are greater than this one, which was found where it should not be: the database

@@ -11,9 +11,9 @@ use tracing_subscriber::fmt::{FormatFields, format::Writer};
 
 /// Formats fields. Layers with one type share what is formatted, and with it the console's colours: the console's has another
 /// type than the file's.
-pub(super) struct Fields<const ON_A_FILE: bool>;
+pub(super) struct FieldFormat<const ON_A_FILE: bool>;
 
-impl<'writer, const ON_A_FILE: bool> FormatFields<'writer> for Fields<ON_A_FILE> {
+impl<'writer, const ON_A_FILE: bool> FormatFields<'writer> for FieldFormat<ON_A_FILE> {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
         let mut visitor = Visitor { writer, is_first: true, result: Ok(()) };
         fields.record(&mut visitor);

@@ -21,7 +21,7 @@ pub async fn plan(
     schemas: &SourceSchemas,
 ) -> Result<Result<NewMart, Vec<Problem>>, sqlx::Error> {
     let TargetName::Mart(table) = target else {
-        let message = "only a table of `analytics` is made from a query: an index is made by the first run";
+        let message = "only a table of `analytics` is made from a query: other targets are made by their first run";
         return Ok(Err(vec![Problem::new("create", message)]));
     };
     let columns = match query::read(describing, sql, (None, None), schemas).await {

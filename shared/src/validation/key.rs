@@ -21,7 +21,7 @@ pub(super) fn problems(
         let Some((column, value)) = find(reader, name) else { continue };
         let own = mart.and_then(|(columns, target)| Some((columns.iter().find(|own| &own.name == name)?, target)));
         let problem = type_problem(column, value);
-        let problem = problem.or_else(|| if mart.is_none() { index_problem(column, value) } else { None });
+        let problem = problem.or_else(|| if mart.is_none() { text_problem(column, value) } else { None });
         messages.extend(problem.or_else(|| own_problem(column, value, own?)));
     }
     let walk = [&draft.incremental_key, &draft.incremental_id_key];
@@ -49,8 +49,8 @@ fn type_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
     collation_problem(column, value)
 }
 
-/// The `_id` of a document is the key's text, so equal keys must have one text. Of single numbers one is made.
-fn index_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
+/// A target outside of the database knows a row by the key's text, so equal keys must have one text. Of single numbers one is made.
+fn text_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
     let several = match ColumnType::of(&value.leaf).equal() {
         Equal::Same | Equal::Blanks => false,
         Equal::Scale | Equal::Sign => !column.value_type().is_single(&value.leaf),
@@ -58,8 +58,8 @@ fn index_problem(column: &SourceColumn, value: &ValueType) -> Option<String> {
     };
     several.then(|| {
         format!(
-            "column `{}` is part of the index's key and of type {}, of which equal values read differently, so that one row \
-             would become two documents: cast it in the query, for instance to text",
+            "column `{}` is part of the target's key and of type {}, of which equal values read differently, so that one row \
+             would be written under two keys: cast it in the query, for instance to text",
             column.name, column.type_name
         )
     })

@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::Reader;
 use crate::{
     domain::{Mode, PipelineDraft, Problem, SourceColumn},
-    store::sources::{self, Sequence, Sources},
+    store::sources::{self, Sequence, SourceKinds},
 };
 
 /// What to say of a key that nothing is known about.
@@ -44,7 +44,7 @@ pub(super) async fn problems(
 
 /// Of `date_trunc` the keys themselves show how coarse they are. A bin may have any width, which no key shows: rows come late
 /// into one that was read.
-fn bins_problem(draft: &PipelineDraft, key: &SourceColumn, sources: &Sources) -> Option<String> {
+fn bins_problem(draft: &PipelineDraft, key: &SourceColumn, sources: &SourceKinds) -> Option<String> {
     let is_column = key.nullable.is_some();
     let says_so = draft.options.lookback_seconds.is_some_and(|seconds| seconds > 0);
     if is_column
@@ -121,7 +121,7 @@ fn unknown(key: &str, sequences: &[Sequence]) -> String {
     }
 }
 
-fn source_problem(draft: &PipelineDraft, sources: &Sources) -> Option<String> {
+fn source_problem(draft: &PipelineDraft, sources: &SourceKinds) -> Option<String> {
     if let Some(name) = sources.materialized.first() {
         return Some(format!(
             "{name} is a materialized view: a refresh brings rows with old keys, which an incremental run does not find. Read \

@@ -1,24 +1,41 @@
 //! What must hold of a plan's transforms, given what the reader returns and where the rows go.
 
 use super::TargetPlace;
-use crate::domain::{FullStrategy, Mode, PipelineDraft, Problem, SourceColumn, transform::Configured};
+use crate::domain::{
+    FullStrategy, Mode, PipelineDraft, Problem, SourceColumn,
+    transform::{self, Configured},
+};
 
-/// The columns after all transforms, or which step cannot work. Steps that are wrong by themselves are passed over.
-pub(super) fn arriving(steps: &[(usize, Configured)], columns: &[SourceColumn]) -> Result<Vec<SourceColumn>, Problem> {
-    let mut columns = columns.to_vec();
+/// The columns before the first transform and after each, up to one that cannot work, and why. Steps that are wrong by themselves
+/// are passed over.
+pub(super) fn stages(
+    steps: &[(usize, Configured)],
+    columns: &[SourceColumn],
+) -> (Vec<Vec<SourceColumn>>, Option<Problem>) {
+    let mut stages = vec![columns.to_vec()];
     for (place, step) in steps {
-        let refused = |message| Problem::new(format!("tasks[{place}].options"), message);
-        step.declared().columns(&mut columns).map_err(refused)?;
+        let mut columns = stages.last().cloned().unwrap_or_default();
+        if let Err(message) = step.declared().columns(&mut columns) {
+            return (stages, Some(Problem::new(format!("tasks[{place}].options"), message)));
+        }
+        stages.push(columns);
     }
-    Ok(columns)
+    (stages, None)
 }
 
-/// The step that changes a column of the target's key. Pages are walked, and stale rows found, by the reader's key.
-pub(super) fn touched_keys(steps: &[(usize, Configured)], key: &[String]) -> Vec<Problem> {
+/// The step that changes a column of the target's key. Pages are walked, and stale rows found, by the reader's key. Of steps
+/// behind one that cannot work it is known what they touch by their own words.
+pub(super) fn touched_keys(
+    steps: &[(usize, Configured)],
+    stages: &[Vec<SourceColumn>],
+    key: &[String],
+) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (place, step) in steps {
-        let touched = step.declared().touches().into_iter();
-        problems.extend(touched.filter(|name| key.iter().any(|column| column == name)).map(|name| {
+    for (at, (place, step)) in steps.iter().enumerate() {
+        let columns = stages.get(at).zip(stages.get(at + 1));
+        let (arriving, leaving) = columns.map_or_else(Default::default, |(from, to)| (from.as_slice(), to.as_slice()));
+        let touched = transform::touched(step.declared(), arriving, leaving);
+        problems.extend(touched.iter().filter(|name| key.contains(name)).map(|name| {
             let message =
                 format!("`{name}` is part of the target's key, which a transform must leave as the query gives it");
             Problem::new(format!("tasks[{place}].options"), message)

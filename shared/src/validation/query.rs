@@ -23,7 +23,7 @@ pub(super) async fn read(
     if let Some(place) = columns.iter().position(|column| column.name == UNNAMED) {
         return Err(Refusal::UnnamedColumn { place: place + 1 }.into());
     }
-    Ok(Reader { query, arriving: columns.clone(), columns, types, relations, origins, unsteady })
+    Ok(Reader { query, arriving: columns.clone(), stages: Vec::new(), columns, types, relations, origins, unsteady })
 }
 
 /// A query that pages by itself must do so completely: a forgotten bound would skip or repeat rows.

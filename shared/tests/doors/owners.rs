@@ -305,7 +305,7 @@ const TYPES: &str = r"
     create domain content.led_astray as int check (value::content.inner_number > 0);
     create table analytics.of_a_superuser (id int, v int);
 
-    -- What belongs to a superuser, where somebody else can exchange it: in a schema of theirs, or with an extension of theirs.
+    -- Objects of a superuser that another account can exchange: in its own schema, or with its own extension.
     create schema theirs authorization doors_owner_of_types;
     create extension seg schema theirs;
     create domain content.over_theirs as theirs.seg;

@@ -82,6 +82,33 @@ async fn a_batch_after_which_others_go_on_leaves_them_a_job() {
 }
 
 #[tokio::test]
+async fn a_batch_waits_for_the_disk_if_another_worker_goes_on_or_it_has_effects_outside() {
+    let asked = "select set_config('vitrina.wait_for_disk', 'on', true)";
+    // A page that would decide by itself.
+    let forged = "3::bigint, 2::bigint, array[set_config(''vitrina.wait_for_disk'', ''off'', true), ''id''], true";
+    for (before, page, next_job, waits) in [
+        ("select 1", PAGE, "null", "off"),
+        ("select 1", PAGE, "'job 1'", "on"),
+        (asked, PAGE, "null", "on"),
+        (asked, forged, "null", "on"),
+        // The status that follows waits.
+        ("select 1", LAST, "'job 1'", "off"),
+        (asked, LAST, "null", "on"),
+    ] {
+        let (db, id) = under_way().await;
+        let mut tx = db.pool().begin().await.unwrap();
+        text(&mut tx, "select set_config('synchronous_commit', 'on', true)").await;
+        text(&mut tx, before).await;
+        text(&mut tx, batch_before(id, 0, page, next_job)).await;
+        assert_eq!(
+            text(&mut tx, "select current_setting('synchronous_commit')").await,
+            waits,
+            "{before} {page} {next_job}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_batch_that_may_not_commit_changes_nothing_and_says_why() {
     let ended = "update etl.etl_runs set status = 'CANCELLED', finished_at = now()";
     let taken = "update apalis.jobs set lock_by = null, status = 'Pending'";

@@ -324,6 +324,20 @@ async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten()
         let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.{mart}'))::text");
         assert_eq!(text(&mut app, &other).await, is_other.to_string(), "{change}");
     }
+    // A part that came while a run was writing is noted at its end; those that were noted before keep their files.
+    run(db.admin(), "truncate analytics.parts; drop table analytics.parts; create table analytics.parts (id int) partition by list (id)").await;
+    let begun = text(&mut app, "select etl.files_of('analytics.parts')::text").await;
+    assert!(begun.contains(r#""files": {}"#), "{begun}");
+    run(db.admin(), "create table analytics.part partition of analytics.parts for values in (1)").await;
+    let noted = format!("select etl.note_files('{begun}', etl.files_of('analytics.parts'))::text");
+    let noted = text(&mut app, &noted).await;
+    let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.parts'))::text");
+    assert_eq!(text(&mut app, &other).await, "false");
+    run(db.admin(), "truncate analytics.part").await;
+    assert_eq!(text(&mut app, &other).await, "true");
+    let kept = format!("select (etl.note_files('{noted}', etl.files_of('analytics.parts')) = '{noted}')::text");
+    assert_eq!(text(&mut app, &kept).await, "true");
+    assert_eq!(text(&mut app, &format!("select etl.note_files('{noted}', null)::text")).await, noted);
     for none in ["analytics.no", "es:films", "content.item"] {
         assert_eq!(text(&mut app, &format!("select etl.files_of('{none}')::text")).await, "null", "{none}");
     }

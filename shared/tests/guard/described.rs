@@ -128,7 +128,7 @@ async fn a_draft_that_was_not_described_in_time_is_not_wrong_for_good() {
     signal("-STOP", frozen);
     let review = validation::review(db.pool(), &describing, &draft, &schemas(), &Registry::default()).await;
     signal("-CONT", frozen);
-    // The server is not at work on it: it looks like a connection that fell silent, and so it is told.
+    // The server is not at work on it: it looks like a connection that fell silent, and is reported as one.
     assert!(review.is_err_and(|error| Fault::of(&error) == Fault::Away));
     let again = validation::review(db.pool(), &describing, &draft, &schemas(), &Registry::default()).await.unwrap();
     assert!(!again.timed_out);

@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 use vitrina_shared::{
-    domain::SourceColumn,
+    domain::{SourceColumn, error_class::without_values},
     guard::{self, GuardError, QUERY_ROLE, QueryLimits, Refusal},
 };
 
@@ -110,6 +110,27 @@ async fn the_server_refuses_what_it_cannot_run_and_says_where() {
         let GuardError::Refused(refusal) = error else { panic!("{sql}: {error:?}") };
         let said = refusal.to_string();
         assert!(said.contains(reason), "{sql}\n  said: {said}\n  not:  {reason}");
+    }
+}
+
+/// The check of a domain is executed while the query is read, and may say anything, with any code.
+#[tokio::test]
+async fn words_of_a_function_that_is_executed_while_a_query_is_read_are_known_by_their_code() {
+    let db = cinema().await;
+    for (code, known_by) in [("P0001", "P0001"), ("42701", "42701"), ("42P16", "42P16"), ("VT003", "VT007")] {
+        let domain = format!(
+            "drop domain if exists content.code;
+             create or replace function content.tell(text) returns boolean immutable language plpgsql
+             as $$ begin raise exception using errcode = '{code}', message = 'patient \"Anna\" has it'; end $$;
+             create domain content.code as text check (content.tell(value))"
+        );
+        sqlx::raw_sql(AssertSqlSafe(domain)).execute(db.admin()).await.unwrap();
+        let mut conn = db.pool().acquire().await.unwrap();
+        let error = described(&mut conn, "select ('{x}'::content.code[])[1]::text as code").await.expect_err(code);
+        let GuardError::Refused(refusal) = error else { panic!("{code}: {error:?}") };
+        let said = refusal.to_string();
+        assert!(said.contains("patient") && said.ends_with(&format!("(SQLSTATE {known_by})")), "{said}");
+        assert!(!without_values(&said).contains("Anna"), "{said}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is announced, rolled back and seen in order, also when many ask at once.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
 use serde_json::Value;
 use sqlx::postgres::PgListener;
@@ -90,7 +90,13 @@ async fn a_request_that_its_client_gave_up_is_done_as_a_whole_or_not_at_all() {
     let mut blocker = world.db.admin().begin().await.unwrap();
     sqlx::query("lock table etl.etl_transitions in share mode").execute(&mut *blocker).await.unwrap();
 
-    timeout(Duration::from_millis(300), world.run()).await.expect_err("the log is locked");
+    within(async {
+        tokio::select! {
+            done = world.run() => panic!("the log is locked: {done:?}"),
+            () = world.waits(1) => {}
+        }
+    })
+    .await;
     blocker.rollback().await.unwrap();
 
     // Which of the two the server takes first is its own affair.
@@ -132,13 +138,7 @@ async fn a_request_that_waited_for_a_reset_begins_at_the_beginning() {
     let (db, pipeline) = (world.db.pool().clone(), world.pipeline());
     let request =
         tokio::spawn(async move { lifecycle::request_run(&db, &pipeline, WantedRun::by(Trigger::Api), ANNA).await });
-    let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    within(async {
-        while world.count(waits).await == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    within(world.waits(1)).await;
     reset.commit().await.unwrap();
 
     assert_eq!(within(request).await.unwrap().unwrap().run.checkpoint_from, None);

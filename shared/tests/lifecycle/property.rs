@@ -1,4 +1,4 @@
-//! Whatever is asked, in whatever order, status, run, job and log agree.
+//! After any commands in any order, status, run, job and log agree.
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use uuid::Uuid;

@@ -48,7 +48,7 @@ impl World {
     }
 
     /// Waits until as many sessions wait for locks.
-    async fn waits(&self, sessions: i64) {
+    pub async fn waits(&self, sessions: i64) {
         let waiting =
             "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
         while self.count(waiting).await < sessions {

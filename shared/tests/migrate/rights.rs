@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sqlx::AssertSqlSafe;
 use vitrina_shared::{
-    migrate::{self, Sources},
+    migrate::{self, QueryableSchemas},
     testing::TestDatabase,
 };
 
@@ -130,7 +130,7 @@ async fn no_role_of_ours_is_more_than_an_account() {
     .unwrap();
     // For marts that are made from a query, and for the rows that a swap gathers.
     let marts_only = ["vitrina_mart in analytics", "vitrina_mart in etl_swap"];
-    assert_eq!(creates, marts_only, "nobody creates anything elsewhere, and a query's role nowhere");
+    assert_eq!(creates, marts_only, "no role creates anything elsewhere, and a query's role nowhere");
     let members: Vec<String> = sqlx::query_scalar(
         "select format('%s in %s', m.member::regrole, m.roleid::regrole) from pg_auth_members m
          where m.member::regrole::text ~ '^vitrina_'",
@@ -347,9 +347,9 @@ async fn a_schema_that_is_no_longer_listed_is_taken_away_and_what_others_gave_is
 #[tokio::test]
 async fn a_command_that_is_not_about_rights_adds_a_schema_and_takes_none_away() {
     let db = with_sources().await;
-    migrate::apply(db.admin(), Sources::AtLeast(&["private".to_owned()])).await.unwrap();
+    migrate::apply(db.admin(), QueryableSchemas::AtLeast(&["private".to_owned()])).await.unwrap();
     let all = ["select content.film_work", "select private.salaries", "select ugc.ratings"];
     assert_eq!(rights(&db, "vitrina_query").await, set(&all));
-    migrate::apply(db.admin(), Sources::Exactly(&["private".to_owned()])).await.unwrap();
+    migrate::apply(db.admin(), QueryableSchemas::Exactly(&["private".to_owned()])).await.unwrap();
     assert_eq!(rights(&db, "vitrina_query").await, set(&["select private.salaries"]));
 }

@@ -114,7 +114,7 @@ async fn every_schema_that_holds_vitrinas_own_must_be_vitrinas_and_what_is_in_it
     app.leave().await;
 }
 
-/// Marts are often in a schema that others have made: it is told, not refused.
+/// Marts are often in a schema that another account has made: that is reported, not refused.
 #[tokio::test]
 async fn a_schema_of_marts_that_belongs_to_another_is_told() {
     let app = Application::of(empty().await).await;

@@ -3,7 +3,7 @@
 //! Documents are gathered into chunks of bounded size, and a bounded number of chunks is under way at a time: memory
 //! depends on those two bounds and not on how many documents there are. `push` waits while all of them are busy.
 //!
-//! Chunks overtake each other. So within one writer every id comes once, or with versions that tell the newer one.
+//! Chunks overtake each other. So within one writer every id comes once, or with versions that show which is newer.
 
 mod answer;
 mod chunk;
@@ -21,7 +21,7 @@ use vitrina_shared::domain::IndexOptions;
 use crate::rejected::{MOST_REJECTED_BYTES, Rejected, too_much_rejected};
 
 use super::{client::Client, document::Document, error::SinkError};
-use chunk::Gathering;
+use chunk::ChunkBuilder;
 use limiter::Limiter;
 
 /// Fewer documents are not worth a request of their own.
@@ -73,7 +73,7 @@ pub struct BulkWriter {
     max_rejects: u64,
     max_docs: usize,
     turn: Option<oneshot::Receiver<()>>,
-    gathering: Gathering,
+    builder: ChunkBuilder,
     under_way: JoinSet<Result<Written, SinkError>>,
     written: Written,
     rejected_bytes: usize,
@@ -103,7 +103,7 @@ impl BulkWriter {
             action,
             max_rejects,
             turn: None,
-            gathering: Gathering::default(),
+            builder: ChunkBuilder::default(),
             under_way: JoinSet::new(),
             written: Written::default(),
             rejected_bytes: 0,
@@ -128,17 +128,17 @@ impl BulkWriter {
             let rejected = vec![document.rejected(reason.to_owned())];
             return self.count(Written { rejected, ..Written::default() });
         }
-        let bytes = self.gathering.bytes() + document.body.len() + document.id.len();
-        let full = bytes > self.endpoint.max_body_bytes || self.gathering.len() >= self.max_docs;
-        if full && !self.gathering.is_empty() {
+        let bytes = self.builder.bytes() + document.body.len() + document.id.len();
+        let full = bytes > self.endpoint.max_body_bytes || self.builder.len() >= self.max_docs;
+        if full && !self.builder.is_empty() {
             self.dispatch().await?;
         }
-        self.gathering.add(self.action, document);
+        self.builder.add(self.action, document);
         Ok(())
     }
 
     pub async fn flush(&mut self) -> Result<(), SinkError> {
-        if self.gathering.is_empty() { Ok(()) } else { self.dispatch().await }
+        if self.builder.is_empty() { Ok(()) } else { self.dispatch().await }
     }
 
     /// Waits until everything is acknowledged. `Ok` means durable.
@@ -158,9 +158,9 @@ impl BulkWriter {
             let Some(done) = self.under_way.join_next().await else { break };
             self.collect(done)?;
         }
-        // Only then: until there is room for it, a chunk is no one's but this writer's.
+        // Wait for room before handing the chunk over, so that the writer slows down with the server.
         let permit = self.endpoint.limiter.acquire().await;
-        let chunk = std::mem::take(&mut self.gathering).seal();
+        let chunk = std::mem::take(&mut self.builder).seal();
         self.under_way.spawn(delivery::deliver(self.endpoint.clone(), chunk, permit));
         Ok(())
     }

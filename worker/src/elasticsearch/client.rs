@@ -25,7 +25,7 @@ use vitrina_shared::{
 use crate::mutex::unpoisoned;
 
 use super::{
-    error::{SinkError, retry_after},
+    error::{MOST_ANSWERED, SinkError, retry_after},
     nodes::Nodes,
     patience::Patience,
 };
@@ -62,7 +62,7 @@ impl Client {
         Ok(Self { nodes: Arc::new(nodes), gzip: config.gzip, patience: config.patience, replaced: Arc::default() })
     }
 
-    /// The same without patience: for whoever comes again soon.
+    /// The same without patience: for callers that repeat the request soon anyway.
     pub fn impatient(&self) -> Self {
         Self { patience: Duration::ZERO, ..self.clone() }
     }
@@ -117,10 +117,13 @@ impl Client {
         let node = self.nodes.next();
         let sent = async {
             let response = node.transport.send(method, path, headers, None::<&()>, body, None).await?;
+            if response.content_length().is_some_and(|bytes| bytes > MOST_ANSWERED as u64) {
+                return Ok(Err(SinkError::too_large()));
+            }
             let status = response.status_code().as_u16();
             let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
             let retry_after = retry_after(wait);
-            Ok::<_, elasticsearch::Error>(Answer { status, retry_after, body: response.bytes().await? })
+            Ok::<_, elasticsearch::Error>(Ok(Answer { status, retry_after, body: response.bytes().await? }))
         };
         let answer = sent.await;
         if answer.is_ok() {
@@ -128,7 +131,7 @@ impl Client {
         } else {
             node.lost()
         }
-        answer.map_err(|error| SinkError::lost(&error))
+        answer.map_err(|error| SinkError::lost(&error))?
     }
 }
 
@@ -144,7 +147,7 @@ impl Answer {
         serde_json::from_slice(&self.body).map_err(|error| SinkError::foreign(&error))
     }
 
-    /// Whether Elasticsearch says that there is no such index. Any other 404 is somebody else's.
+    /// Whether Elasticsearch says that there is no such index. Any other 404 comes from something else, such as a proxy.
     pub fn is_no_index(&self) -> bool {
         let kind = || serde_json::from_slice::<Value>(&self.body).ok()?["error"]["type"].as_str().map(str::to_owned);
         self.status == 404 && kind().as_deref() == Some("index_not_found_exception")

@@ -1,4 +1,4 @@
-//! Everything that an index has, for whoever compares it.
+//! Everything that an index has, read by scrolling, for comparisons.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    error::{SinkError, SinkErrorKind, reason},
+    error::{MOST_ANSWERED, SinkError, SinkErrorKind, reason},
     index::Index,
 };
 
@@ -76,6 +76,8 @@ struct FetchedDocument<'a> {
     #[serde(rename = "_source", borrow, default)]
     body: Option<&'a RawValue>,
     #[serde(default)]
+    found: bool,
+    #[serde(default)]
     error: Value,
 }
 
@@ -104,19 +106,33 @@ impl Index {
         Ok((PAGE_BYTES / average.max(1)).clamp(10, MOST_DOCUMENTS))
     }
 
-    /// The documents with these ids, as they are now, by id.
-    pub async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, SinkError> {
-        if ids.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let body = self.read(&format!("/{}/_mget", self.name), &json!({"ids": ids})).await?;
-        let mut found = HashMap::new();
-        for document in parse::<Fetched<'_>>(&body)?.docs {
-            if !document.error.is_null() {
-                return Err(SinkError::transient(format!("Elasticsearch: {}", reason(&document.error))));
+    /// The documents with these ids, as they are now, by id; without `bodies` empty ones. How large they are is not known before:
+    /// an answer that is too large is asked for in halves, and too many bytes together are refused.
+    pub async fn fetch(&self, ids: &[&str], bodies: bool) -> Result<HashMap<String, String>, SinkError> {
+        let (mut found, mut portions) = (HashMap::new(), vec![ids]);
+        while let Some(portion) = portions.pop() {
+            if portion.is_empty() {
+                continue;
             }
-            if let Some(body) = document.body {
-                found.insert(document.id, body.get().to_owned());
+            let path = format!("/{}/_mget?_source={bodies}", self.name);
+            let body = match self.read(&path, &json!({"ids": portion})).await {
+                Err(error) if error.kind == SinkErrorKind::TooLarge && portion.len() > 1 => {
+                    let (one, other) = portion.split_at(portion.len() / 2);
+                    portions.extend([one, other]);
+                    continue;
+                }
+                answer => answer?,
+            };
+            for document in parse::<Fetched<'_>>(&body)?.docs {
+                if !document.error.is_null() {
+                    return Err(SinkError::transient(format!("Elasticsearch: {}", reason(&document.error))));
+                }
+                if document.found {
+                    found.insert(document.id, document.body.map_or_else(String::new, |body| body.get().to_owned()));
+                }
+            }
+            if found.values().map(String::len).sum::<usize>() > MOST_ANSWERED {
+                return Err(SinkError::too_large());
             }
         }
         Ok(found)
@@ -168,7 +184,7 @@ impl IndexContents<'_> {
             return if self.lacks_bodies { Err(SinkError::fatal(WITHOUT_SOURCE)) } else { Ok(false) };
         }
         let next = json!({"scroll": KEEP, "scroll_id": place});
-        // The server forgets a place that nobody asked for in time: whoever reads begins anew.
+        // The server forgets a scroll that is not continued in time: the comparison begins anew.
         let lost = |error: SinkError| SinkError::transient(error.message);
         self.page = self.index.read("/_search/scroll", &next).await.map_err(lost)?;
         Ok(true)

@@ -10,6 +10,9 @@ use crate::error::BatchError;
 /// Reasons are cut to this: the server repeats the offending value in them.
 const MAX_REASON: usize = 1_000;
 
+/// Bytes of an answer that a worker takes at the most.
+pub const MOST_ANSWERED: usize = 64 << 20;
+
 /// The type of an error about an index that nothing can be written to.
 const BLOCKED: &str = "cluster_block_exception";
 
@@ -20,6 +23,8 @@ pub enum SinkErrorKind {
     AlreadyExists,
     /// The server answered 400: it cannot do what was asked.
     BadRequest,
+    /// The answer has more than [`MOST_ANSWERED`].
+    TooLarge,
     Other,
 }
 
@@ -52,6 +57,14 @@ impl SinkError {
         Self::other(ErrorClass::Transient, message)
     }
 
+    /// An answer, or documents, with more bytes than a worker takes at once.
+    pub fn too_large() -> Self {
+        let most = MOST_ANSWERED >> 20;
+        let message =
+            format!("documents have more than {most} MiB together, which is too much for a worker: compare keys alone");
+        Self { kind: SinkErrorKind::TooLarge, ..Self::fatal(message) }
+    }
+
     /// Documents that the server refuses.
     pub fn row(message: impl Into<String>) -> Self {
         Self::other(ErrorClass::Row, message)
@@ -69,8 +82,8 @@ impl SinkError {
             message.push_str(&format!(": {cause}"));
             source = cause.source();
         }
-        // No patience makes that good.
-        if tls::refusal(error) == Some(tls::Refusal::Certificate) {
+        // Waiting does not change a certificate.
+        if tls::refusal(error) == Some(tls::TlsRefusal::Certificate) {
             return Self::fatal(format!(
                 "{message}. Let VITRINA_ELASTICSEARCH_CA name the certificate of its authority, and ELASTICSEARCH_URL a name \
                  that its certificate has"
@@ -110,7 +123,7 @@ impl SinkError {
 pub(super) fn classify(status: u16, error: &Value) -> ErrorClass {
     match status {
         429 => ErrorClass::RateLimited,
-        // Read-only, by hand or because a disk is nearly full: it passes when someone makes room.
+        // Read-only, by hand or because a disk is nearly full: it passes once there is room.
         403 if error["type"] == BLOCKED => ErrorClass::Transient,
         408 | 500 | 502..=504 => ErrorClass::Transient,
         _ => ErrorClass::Fatal,

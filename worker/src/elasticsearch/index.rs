@@ -113,7 +113,7 @@ impl Index {
         format!("{}{MARK}{run}", self.name)
     }
 
-    /// The run that created a physical index of this name; nothing for an index of somebody else.
+    /// The run that created a physical index of this name; nothing for an index that is not Vitrina's.
     pub(super) fn run_of(&self, physical: &str) -> Option<RunId> {
         physical.strip_prefix(&self.name)?.strip_prefix(MARK)?.parse().ok().map(RunId)
     }
@@ -134,7 +134,6 @@ impl Index {
         Value::Object(settings)
     }
 
-    /// The physical index that serves, if there is one.
     pub(super) async fn serving(&self) -> Result<Option<Physical>, SinkError> {
         let mut behind = self.behind().await?;
         let Some(found) = behind.pop() else { return Ok(None) };
@@ -152,8 +151,8 @@ impl Index {
         Ok(Some(found))
     }
 
-    /// The physical indexes that the alias leads to. What stands under the name and is no alias is somebody else's, and so is
-    /// an index without the mark of this installation.
+    /// The physical indexes that the alias leads to. An index of that name, and one without the mark of this
+    /// installation, are not ours.
     pub(super) async fn behind(&self) -> Result<Vec<Physical>, SinkError> {
         let name = &self.name;
         let found = self.list_physical(name).await?;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the target's name | serves |
 //! | `…-building` alone | is being built by a full run |
-//! | `…-replaced` alone | was replaced by a full run, and goes when nobody can be searching it any more |
+//! | `…-replaced` alone | was replaced by a full run, and is removed once no search can be reading it any more |
 //! | `…-doomed` alone | is being removed |
 //! | none, or only others | was taken out of use by hand: it is left alone |
 //!
@@ -95,7 +95,7 @@ impl Physical {
         self.aliases.iter().filter(move |(alias, _)| *alias != target && !marks.contains(alias))
     }
 
-    /// Which installation made it; nothing for an index of somebody else.
+    /// Which installation made it; nothing for an index that is not Vitrina's.
     pub fn owner(&self) -> Option<&str> {
         self.noted("installation")?.as_str()
     }

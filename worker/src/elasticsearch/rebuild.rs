@@ -27,7 +27,7 @@ impl Index {
         let physical = self.physical(run);
         let alias = Mark::Building.of(&physical);
         if !begun {
-            // Whatever stands under the name and is not ours to replace is told before anything is built.
+            // An index that may not be replaced is refused before anything is built.
             for serving in self.behind().await? {
                 self.refuse_to_lose_fields(&serving, columns)?;
             }
@@ -118,7 +118,7 @@ impl Index {
         Ok(removed)
     }
 
-    /// Whether the run's index serves. One that cannot take over any more is told.
+    /// Whether the run's index serves. Fails if it cannot take over any more.
     async fn has_taken_over(&self, physical: &str) -> Result<bool, SinkError> {
         let built = self.find_physical(physical).await?.filter(|built| self.can_take_over(built));
         Ok(built.ok_or_else(|| lost(physical))?.has(&self.name))
@@ -191,7 +191,7 @@ pub(super) fn add(index: &str, alias: &str, properties: &Value) -> Value {
 
 fn lost(physical: &str) -> SinkError {
     SinkError::fatal(format!(
-        "the index `{physical}`, which the run was building, was removed or taken out of use by somebody else: the old one \
+        "the index `{physical}`, which the run was building, was removed or taken out of use by another client: the old one \
          goes on serving. Run the pipeline again"
     ))
 }

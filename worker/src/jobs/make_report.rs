@@ -40,7 +40,7 @@ pub fn start(env: Arc<Environment>, mut job: HeldReport) {
     trace_context::go_on(&span, job.traceparent.as_deref());
     let made = async move {
         tokio::select! {
-            () = make_report(&env, &mut job) => {}
+            () = attempt_report(&env, &mut job) => {}
             () = env.life.cancelled() => {}
         }
         env.put_down(&job.id);
@@ -48,7 +48,7 @@ pub fn start(env: Arc<Environment>, mut job: HeldReport) {
     tokio::spawn(made.instrument(span));
 }
 
-async fn make_report(env: &Environment, job: &mut HeldReport) {
+async fn attempt_report(env: &Environment, job: &mut HeldReport) {
     let Some(_slot) = env.report_slots.take(job.kind) else {
         // Another worker may have room.
         return failure::give_back_after(env, job, SLOT_AGAIN).await;

@@ -1,6 +1,6 @@
-//! Jobs that this worker holds and does not work on: it never heard that they are its own.
+//! Jobs that the queue has assigned to this worker and that it does not work on: it never received them.
 //!
-//! They are returned to the queue after a while, by a clock that nobody sets.
+//! They are returned to the queue after a while, measured by a monotonic clock.
 
 use std::{
     collections::HashMap,

@@ -31,8 +31,8 @@ pub async fn run_once(db: &PgPool, silent: &mut Silent, gone_after: Duration) ->
     Ok(rescued + advanced + stranded)
 }
 
-/// Takes jobs out of the queue that nobody can use, and makes those due that wait for a time which the clock was set back
-/// from. Returns how many became due.
+/// Removes unusable jobs from the queue, and makes those due that wait for a time which the clock was set back from. Returns
+/// how many became due.
 async fn tidy(db: &PgPool) -> Result<u64, RecoveryError> {
     let mut connection = db.acquire().await?;
     let advanced = queue::advance(&mut connection, BATCH_QUEUE, LONGEST_DELAY).await?;
@@ -41,7 +41,7 @@ async fn tidy(db: &PgPool) -> Result<u64, RecoveryError> {
     }
     let foreign = queue::kill_foreign(&mut connection, BATCH_QUEUE).await?;
     if foreign > 0 {
-        tracing::error!(jobs = foreign, "discarded jobs that somebody else put into our queue");
+        tracing::error!(jobs = foreign, "discarded jobs in our queue that Vitrina did not put there");
     }
     let oldest = queue::waiting_for(&mut connection, BATCH_QUEUE).await?;
     if oldest.is_some_and(|waited| waited > BACKLOG_AFTER.as_secs_f64()) {

@@ -6,7 +6,7 @@ use sqlx::PgPool;
 use vitrina_shared::{
     config::Retention,
     jobs::BATCH_QUEUE,
-    store::{queue, reports, runs, transitions},
+    store::{queue, reports, runs, transitions, worker_steps},
 };
 
 /// How long finished jobs stay, so that an operator can look at them.
@@ -20,6 +20,7 @@ const MOST_BATCHES: u32 = 20;
 pub async fn run_once(db: &PgPool, keep: Retention) -> sqlx::Result<()> {
     let mut connection = db.acquire().await?;
     let jobs = queue::prune(&mut connection, BATCH_QUEUE, KEEP_JOBS).await?;
+    worker_steps::prune(&mut connection).await?;
     let mut removed = 0;
     for _ in 0..MOST_BATCHES {
         let reports = reports::prune(&mut connection, keep.reports, BATCH).await?;

@@ -1,6 +1,6 @@
 //! Gives up work whose connection fell silent: it waits for the server, and the server does not work on it.
 //!
-//! Neither side of such a connection is told that it is cut off, so a statement on it would keep its slot for ever. Another
+//! Neither side of such a connection notices that it is cut off, so a statement on it would keep its slot for ever. Another
 //! connection asks the server. A session that executes a statement is left alone, however long it takes: `statement_timeout`
 //! ends it. One that waits for its client, or is not there at all, will not answer; if the work has heard nothing by the next
 //! look either, what is left of its sessions is ended, and the job goes back to the queue. That counts as no failed attempt. Only

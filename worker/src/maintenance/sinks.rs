@@ -29,15 +29,15 @@ pub async fn run(control: PgPool, kind: Arc<dyn SinkKind>, life: CancellationTok
             () = life.cancelled() => return,
         }
         match timeout(LOOK_WITHIN, kind.give_up(&control)).await {
-            Ok(Ok(failed)) => said = tell(failed.into_iter().collect(), &said),
+            Ok(Ok(failed)) => said = warn_of_left_overs(failed.into_iter().collect(), &said),
             Ok(Err(error)) => tracing::debug!(error = %error, "left-overs of runs could not be looked for"),
             Err(_silence) => tracing::warn!("left-overs of runs could not be looked for: no answer"),
         }
     }
 }
 
-/// Warns of targets of which something cannot be removed, of each once as long as the reason stays. Returns what was said.
-fn tell(failed: HashMap<String, String>, said: &HashMap<String, String>) -> HashMap<String, String> {
+/// Warns of each target from which something cannot be removed, once per reason. Returns the warnings that hold now.
+fn warn_of_left_overs(failed: HashMap<String, String>, said: &HashMap<String, String>) -> HashMap<String, String> {
     for (target, error) in &failed {
         if said.get(target) != Some(error) {
             tracing::warn!(target_name = target, error, "what runs have left behind could not be removed");

@@ -26,7 +26,7 @@ use crate::{
     step::ProcessedRow,
 };
 
-/// Somebody waits: a query that takes longer must be looked at otherwise.
+/// The client waits for the preview, so a query that takes longer is cancelled.
 const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
 const DOCUMENTS: &str = "select doc from etl_page.read($1, $2, 'infinity', 0, false) as documents (doc text)";
 /// The widest row that is shown, in bytes. Wider ones do not leave the server.

@@ -10,7 +10,7 @@ use vitrina_shared::{
     },
     lifecycle::{self, Cause},
     reports::HeldReport,
-    store::pipelines,
+    store,
 };
 
 use super::{finish, keep_runs_away, subject};
@@ -45,10 +45,18 @@ pub async fn compare_target(
         let mut repaired = Repaired { written: 0, removed: 0 };
         if result.verdict == Verdict::Drift && depth != Depth::Counts {
             let remove_extra = repair == Repair::All || subject.draft().mode == Mode::Full;
-            let repairing = Repairing { env, report, subject: &subject, remove_extra };
+            // What comes to be extra while an external sink is repaired is left for the next repair: the checkpoints of others are
+            // forgotten first.
+            let remove_extra =
+                remove_extra && (result.extra != Some(0) || matches!(sink.writing(), Writing::Inside(_)));
+            let repairing = Repairing { env, job, report, subject: &subject, remove_extra };
             repairing.allow_removal(&mut tx, &*sink, &result).await?;
             repaired = differing.repair(&mut tx, remove_extra, result.target_rows.unsigned_abs()).await?;
-            repairing.forget_others(&mut tx, job, repaired).await?;
+            if repaired.removed > 0 {
+                repairing.forget_others(&mut tx).await?;
+            }
+            // That is in the log, whose entries do not wait for the disk by themselves.
+            store::wait_for_disk(&mut tx).await?;
         }
         tracing::info!(rows_written = repaired.written, rows_removed = repaired.removed, "repaired what differed");
         result.repaired = Some(repaired);
@@ -86,6 +94,7 @@ fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), B
 
 struct Repairing<'a> {
     env: &'a Environment,
+    job: &'a HeldReport,
     report: &'a Report,
     subject: &'a Subject,
     remove_extra: bool,
@@ -99,15 +108,24 @@ impl Repairing<'_> {
         sink: &dyn Sink,
         found: &Reconciliation,
     ) -> Result<(), BatchError> {
-        let id = self.report.pipeline_id;
-        let target = self.subject.draft().final_target().0;
-        if self.remove_extra && matches!(sink.writing(), Writing::Before(_)) {
+        if !self.remove_extra {
+            return keep_runs_away(tx, self.report, self.subject).await;
+        }
+        self.refuse_removal(tx, found).await?;
+        let is_outside = matches!(sink.writing(), Writing::Before(_));
+        if is_outside {
             // What is removed from an external sink stays removed, whatever becomes of this transaction.
             let mut session = self.env.sessions(&self.env.db, self.report.id.0).acquire().await?;
-            pipelines::note_removal(&mut session, id, target).await?;
+            let mut before = session.begin_named("begin").await?;
+            self.forget_others(&mut before).await?;
+            store::wait_for_disk(&mut before).await?;
+            before.commit().await?;
         }
         keep_runs_away(tx, self.report, self.subject).await?;
-        if self.remove_extra { self.refuse_removal(tx, found).await } else { Ok(()) }
+        if is_outside && lifecycle::others_have_checkpoints(tx, &self.subject.pipeline).await? {
+            return Err(BatchError::NotYet("another pipeline wrote the target meanwhile"));
+        }
+        self.refuse_removal(tx, found).await
     }
 
     /// A repair may remove as many rows as a run may, and of those targets that a full run may write.
@@ -119,17 +137,9 @@ impl Repairing<'_> {
         RemovalLimit::of(draft).refuse(found.extra.unwrap_or(0).unsigned_abs(), found.target_rows.unsigned_abs())
     }
 
-    /// Notes what was removed. Rows may be another pipeline's.
-    async fn forget_others(
-        &self,
-        tx: &mut PgConnection,
-        job: &HeldReport,
-        repaired: Repaired,
-    ) -> Result<(), BatchError> {
-        if repaired.removed == 0 {
-            return Ok(());
-        }
-        let cause = Cause { actor: &job.worker, correlation_id: &job.correlation_id };
+    /// Notes that rows are removed, which may be another pipeline's.
+    async fn forget_others(&self, tx: &mut PgConnection) -> Result<(), BatchError> {
+        let cause = Cause { actor: &self.job.worker, correlation_id: &self.job.correlation_id };
         let target = self.subject.draft().final_target().0;
         Ok(lifecycle::forget_others(tx, self.subject.pipeline.id, target, cause).await?)
     }

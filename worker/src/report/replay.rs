@@ -27,8 +27,8 @@ use crate::{
     error::BatchError,
     rejected::MOST_REJECTED_BYTES,
     sink::{Replayed, Row, Sink, Subject},
-    source::{KeyColumn, RowStream, RowsQuery, Scope, SourceRow, Wanted, is_cut, too_long},
-    step::ProcessedRow,
+    source::{KeyColumn, RowStream, RowsQuery, Scope, SourceRow, Wanted, is_cut},
+    step::{ProcessedRow, too_long},
 };
 
 /// Replays open letters of the report's pipeline, those with these ids or all, and ends the report.
@@ -42,10 +42,12 @@ pub async fn replay_letters(
     let (subject, sink) = subject::open(env, job, report, |walk| walk).await?;
     subject.refuse_impure("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
+    // Taken before the rows are read: whatever was read before them is older.
+    let number = write_numbers::take(&mut session).await?;
     let mut tx = session.begin_named("begin").await?;
     store::be_patient(&mut tx).await?;
     keep_runs_away(&mut tx, report, &subject).await?;
-    let mut replay = Replaying { subject: &subject, sink: &*sink }.all(&mut tx, ids).await?;
+    let mut replay = Replaying { subject: &subject, sink: &*sink, number }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;
     finish(&mut tx, job, &replay).await?;
     tx.commit().await?;
@@ -56,6 +58,7 @@ pub async fn replay_letters(
 struct Replaying<'a> {
     subject: &'a Subject,
     sink: &'a dyn Sink,
+    number: i64,
 }
 
 impl Replaying<'_> {
@@ -103,8 +106,6 @@ impl Replaying<'_> {
     /// Writes what can be written, and notes on the letters of all others why not. A row that is gone has no fate, nor has one
     /// that a step drops.
     async fn fates(&self, tx: &mut PgConnection, letters: &[&Letter]) -> Result<BTreeMap<i64, Replayed>, BatchError> {
-        // Taken before the rows are read: whatever was read before them is older.
-        let number = write_numbers::take(tx).await?;
         let keys = letters.iter().map(|letter| letter.key.0.clone()).collect();
         let query = RowsQuery { wanted: Wanted::Keys(keys), scope: Scope::Everything, bodies: true };
         let reading = &self.subject.reading;
@@ -132,7 +133,7 @@ impl Replaying<'_> {
                 ProcessedRow::Dropped => {}
             }
         }
-        fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, number).await?));
+        fates.extend(ids.into_iter().zip(self.sink.replay(self.subject, tx, &rows, self.number).await?));
         for letter in letters {
             let Some(Err(refusal)) = fates.get(&letter.id) else { continue };
             let row = match read.remove(&letter.id) {

@@ -13,7 +13,8 @@ use crate::{
     error::BatchError,
     plan,
     sink::{Opening, Sink, Subject, postgres},
-    source::Walk,
+    source::{RowForm, Walk},
+    step::Arriving,
 };
 
 /// Finds the pipeline, its source and its target as they are now. `adapt` changes how its rows are read.
@@ -27,6 +28,7 @@ pub async fn open(
     let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
     let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
     let inputs = &pipeline.draft;
+    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, &inputs.tasks).await?;
     let source = env.sources.of(inputs).clone();
     // The description may take seconds: meanwhile others need the connection.
     let described = source.describe(inputs).await?;
@@ -36,9 +38,10 @@ pub async fn open(
     let installation = installation::id(&mut connection).await?;
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
     let sink = env.sinks.open(&opening)?;
-    let steps = env.steps.sequence(&inputs.tasks, &target.entry.key)?;
     let context = env.step_context(id, report.id.0, &job.correlation_id);
-    let walk = plan::walk(inputs.mode, inputs, (&reader, &target.entry.key), &*sink, env.max_row_bytes);
-    let reading = source.open(adapt(walk));
+    let walk = adapt(plan::walk(inputs.mode, inputs, (&reader, &target.entry.key), &*sink, env.max_row_bytes));
+    let arriving = Arriving { stages: &reader.stages, arrays_as_text: walk.form == RowForm::ReadBack };
+    let steps = env.steps.sequence(&inputs.tasks, &target.entry.key, arriving)?;
+    let reading = source.open(walk);
     Ok((Subject { pipeline, source, reading, steps, context }, sink))
 }

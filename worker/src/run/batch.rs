@@ -14,7 +14,7 @@ use vitrina_shared::{
     jobs::{self, BATCH_QUEUE},
     lifecycle::execution::{Conclusion, HeldBatch},
     store::{
-        queue,
+        self, queue,
         runs::{self, BatchCall, BatchOutcome},
     },
 };
@@ -58,8 +58,10 @@ pub(super) async fn walk_range(
     let now = Instant::now();
     let (waits, prefetched) = (env.in_hand.waits(job.run_id.0), Prefetched::default());
     let mut chain = Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now };
-    // The range may have been walked by a worker that died before it could end the run.
-    let (mut is_over, mut wrote) = (walked, walked);
+    // The range may have been walked by a worker that died before it could end the run. What another worker wrote may not be on
+    // disk either.
+    let (mut is_over, mut wrote) = (walked, walked || chain.job.batch > 0);
+    let first = chain.job.batch;
     while !is_over {
         if env.stop.is_cancelled() {
             return Ok(Conclusion::GoesOn);
@@ -69,7 +71,11 @@ pub(super) async fn walk_range(
         if chain.announced.elapsed() > ANNOUNCE_EVERY {
             chain.announce_progress(&outcome).await?;
         }
-        (is_over, wrote) = (!outcome.goes_on, outcome.rows_read > 0);
+        if outcome.goes_on && chain.job.batch == first + 1 {
+            chain.flush().await?;
+        }
+        is_over = !outcome.goes_on;
+        wrote |= outcome.rows_read > 0;
         if !is_over && next_job.is_some() {
             return Ok(Conclusion::GoesOn);
         }
@@ -153,6 +159,13 @@ impl Chain<'_> {
             },
         };
         stream::stream_batch(env, session, (stream, &*plan.sink), job, &call, prefetched, waiting).await
+    }
+
+    /// Waits until what was committed is on disk. After its first batch a worker does: should it die with the server again and again,
+    /// the next one finds that batch, and does not count the deaths against it.
+    async fn flush(&mut self) -> Result<(), BatchError> {
+        let _waiting = self.waits.begin();
+        Ok(store::flush(&mut self.session).await?)
     }
 
     async fn announce_progress(&mut self, outcome: &BatchOutcome) -> Result<(), BatchError> {

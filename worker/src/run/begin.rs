@@ -46,6 +46,7 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     let Some(mut run) = runs::open(&mut session, job.run_id, job.range, relations).await? else {
         return Ok(ControlFlow::Break(Conclusion::Dropped));
     };
+    env.lacking.refuse(&env.steps, &mut session, &run.inputs.tasks).await?;
     // The worker that had the job before may have gone on with it.
     job.go_on(run.next_batch, run.after.take());
     let plan = plan_run(env, &mut session, &run).await?;

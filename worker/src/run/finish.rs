@@ -38,14 +38,14 @@ pub(super) async fn finish_run(
     if cut && execution::leave(&mut session, job).await? {
         return Ok(Conclusion::GoesOn);
     }
+    if wrote {
+        store::flush(&mut session).await?;
+    }
     let (inside, outside) = match plan.sink.writing() {
         Writing::Inside(sink) => (Some(sink), Completed::default()),
         Writing::Before(sink) => (None, finish_external(&mut session, &**sink, job, waiting).await?),
     };
     let _waiting = waits.begin();
-    if wrote {
-        store::flush(&mut session).await?;
-    }
     // One statement ends the run where nothing is left to do to the target and nothing is in the way.
     let needs_more = outside.removed > 0 || inside.is_some_and(InsideSink::completes) || plan.walk().starts_over;
     let mut sum = match needs_more {
@@ -101,7 +101,7 @@ async fn conclude(
     let mut tx = session.begin_named("begin").await?;
     let walked = runs::is_walked(&mut tx, job.run_id).await?;
     let completed = match inside.filter(|_| walked) {
-        Some(sink) => sink.complete(&mut tx, job.run_id, &plan.keys).await?,
+        Some(sink) => sink.complete(&mut tx, job.run_id, plan.keys.as_deref()).await?,
         None => outside,
     };
     note_completed(&mut tx, job, plan, completed, walked).await?;

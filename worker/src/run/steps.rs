@@ -9,8 +9,8 @@ use crate::{
     rejected::{MOST_REJECTED_BYTES, Rejected, refuse_too_many, too_much_rejected},
     row_id::id_of_row,
     sink::Row,
-    source::{Item, PageEnd, too_long},
-    step::{ProcessedRow, Sequence, StepContext},
+    source::{Item, PageEnd},
+    step::{ProcessedRow, Sequence, StepContext, too_long},
 };
 
 #[derive(Debug, Clone)]
@@ -109,17 +109,20 @@ mod tests {
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
     use uuid::Uuid;
-    use vitrina_shared::domain::{PipelineId, Task, TaskKind};
+    use vitrina_shared::domain::{PipelineId, SourceColumn, Task, TaskKind};
 
     use super::*;
-    use crate::step::StepRegistry;
+    use crate::step::{Arriving, StepRegistry};
 
     /// `mask`, which refuses what is no text.
     fn steps() -> Sequence {
         let options = serde_json::Map::from_iter([("columns".to_owned(), json!(["v"]))]);
         let task_type = TaskKind::Rust;
         let task = Task { order_index: 2, task_type, body: "mask".to_owned(), target_table: None, options };
-        StepRegistry::default().sequence(&[task], &[]).expect("a plan of one step")
+        let column = SourceColumn { name: "v".to_owned(), type_name: "text".to_owned(), ..SourceColumn::default() };
+        let columns = vec![column];
+        let arriving = Arriving { stages: &[columns.clone(), columns], arrays_as_text: true };
+        StepRegistry::default().sequence(&[task], &[], arriving).expect("a plan of one step")
     }
 
     fn context() -> StepContext {
@@ -128,6 +131,7 @@ mod tests {
             id: Uuid::nil(),
             correlation_id: String::new(),
             cancelled: CancellationToken::new(),
+            max_row_bytes: 1 << 30,
             deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
         }
     }

@@ -12,6 +12,7 @@ use vitrina_shared::{
     lifecycle::execution::HeldBatch,
     sql,
     store::{
+        self,
         dead_letters::{self, Origin},
         runs::{self, BatchCall, BatchOutcome, NextPage},
     },
@@ -91,6 +92,9 @@ impl Batch<'_> {
         waiting: &Waiting,
     ) -> Result<ExecutedBatch, BatchError> {
         let mut tx = connection.begin().await?;
+        if self.stream.steps.impure().is_some() {
+            store::wait_for_disk(&mut tx).await?;
+        }
         let mut tally = PageTally::default();
         let page = self.stream.reading.page(env.in_hand.handle(self.call.run.0), self.query(self.page.after.clone()));
         let places = {
@@ -135,7 +139,8 @@ impl Batch<'_> {
         // Steps and the sink refused rows of one page, each within the bound.
         refuse_too_many(&rejected, self.rules.rejects_allowed)?;
         let _waiting = env.in_hand.waits(self.call.run.0).begin();
-        let tx = connection.begin().await?;
+        let mut tx = connection.begin().await?;
+        store::wait_for_disk(&mut tx).await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
         self.commit(tx, &end, &write, &rejected, false).await
     }

@@ -199,8 +199,8 @@ impl ExternalSink for IndexSink {
         Ok(Box::new(self.index.contents(bodies).await?))
     }
 
-    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError> {
-        Ok(if self.index.is_there().await? { self.index.fetch(ids).await? } else { HashMap::new() })
+    async fn fetch(&self, ids: &[&str], bodies: bool) -> Result<HashMap<String, String>, BatchError> {
+        Ok(if self.index.is_there().await? { self.index.fetch(ids, bodies).await? } else { HashMap::new() })
     }
 
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter> {

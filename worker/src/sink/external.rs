@@ -21,7 +21,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    BatchError, Compared, Comparing, Completed, Items, Prepared, Rejected, Replayed, Row, Sink, Subject, Writing,
+    BatchError, Compared, Comparing, Completed, Prepared, Rejected, Replayed, Row, Sink, SinkRows, Subject, Writing,
 };
 use crate::{session::Session, source::RowForm};
 
@@ -58,8 +58,9 @@ pub trait ExternalSink: fmt::Debug + Send + Sync {
     /// Begins to read everything; with `bodies`, which fails where the sink does not keep them, or the ids alone.
     async fn contents(&self, bodies: bool) -> Result<Box<dyn Contents + '_>, BatchError>;
 
-    /// The documents with these ids that are there, as they are now.
-    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError>;
+    /// The documents with these ids that are there, as they are now; without `bodies` empty ones. Fails where they are too large
+    /// together for a worker.
+    async fn fetch(&self, ids: &[&str], bodies: bool) -> Result<HashMap<String, String>, BatchError>;
 
     /// Begins to write documents with this number to what is there, outside of any run; or to remove them.
     fn mend(&self, number: i64, mending: Mending) -> Box<dyn PageWriter>;
@@ -95,7 +96,7 @@ pub struct Record {
 #[async_trait]
 pub trait PageWriter: Send {
     /// Takes rows as they come, and sends them as far as there is room.
-    async fn take(&mut self, records: Items<'_, Record>) -> Result<(), BatchError>;
+    async fn take(&mut self, records: SinkRows<'_, Record>) -> Result<(), BatchError>;
 
     /// Waits until all of them are durable, or rejected by name. `rejected` are the page's rows that were refused on their way
     /// here, and come first in the result.
@@ -114,7 +115,6 @@ pub struct PageWritten {
 pub struct Overtaken {
     /// The highest of those versions.
     pub version: i64,
-    /// The least number that is above it.
     pub number_above: i64,
 }
 

@@ -8,6 +8,7 @@ mod completion;
 mod key_cast;
 mod mart;
 mod merge;
+mod pushdown;
 mod replay;
 mod stage;
 
@@ -23,10 +24,13 @@ use vitrina_shared::{
 };
 
 use super::{
-    BatchError, Compared, Comparing, Completed, InsideSink, Items, Opening, PageWrite, Prepared, RemovalLimit,
-    Replayed, Row, RunOpening, Sink, SinkKind, Subject, Writing,
+    BatchError, Compared, Comparing, Completed, InsideSink, Opening, PageWrite, Prepared, RemovalLimit, Replayed, Row,
+    RunOpening, Sink, SinkKind, SinkRows, Subject, Writing,
 };
-use crate::{session::Session, source::RowForm};
+use crate::{
+    session::Session,
+    source::{RowForm, home::PageSql},
+};
 use completion::Completion;
 use merge::Merge;
 
@@ -40,7 +44,7 @@ pub struct Marts;
 
 #[derive(Debug)]
 pub struct PostgresSink {
-    pub mart: Mart,
+    mart: Mart,
     /// The table in which a run gathers its rows, instead of the mart.
     gathered_in: Option<String>,
     merge: Merge,
@@ -96,12 +100,12 @@ impl PostgresSink {
     }
 
     /// Whether rows are gathered beside the mart, which changes all at once.
-    pub fn gathers(&self) -> bool {
+    fn gathers(&self) -> bool {
         self.gathered_in.is_some()
     }
 
     /// Writes what a select returns, or gathers it.
-    pub fn insert(&self, rows: &str) -> String {
+    fn insert(&self, rows: &str) -> String {
         match &self.gathered_in {
             None => self.mart.upsert(rows),
             Some(table) => mart::gather(table, &self.mart.names(), rows),
@@ -183,14 +187,14 @@ impl Sink for PostgresSink {
         matches!(self.completion, Some(Completion::Sweep { .. }))
     }
 
-    fn mart(&self) -> Option<&PostgresSink> {
-        Some(self)
+    fn pushdown(&self, pages: PageSql<'_>) -> Option<String> {
+        Some(pushdown::statement(pages, self))
     }
 }
 
 #[async_trait]
 impl InsideSink for PostgresSink {
-    async fn stage(&self, tx: &mut PgConnection, rows: Items<'_, Row>) -> Result<i64, BatchError> {
+    async fn stage(&self, tx: &mut PgConnection, rows: SinkRows<'_, Row>) -> Result<i64, BatchError> {
         stage::put_down(tx, rows).await
     }
 
@@ -205,7 +209,7 @@ impl InsideSink for PostgresSink {
         self.completion.is_some()
     }
 
-    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: &str) -> Result<Completed, BatchError> {
+    async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: Option<&str>) -> Result<Completed, BatchError> {
         match &self.completion {
             Some(completion) => completion.execute(tx, run, keys, (&self.mart, &self.limit)).await,
             None => Ok(Completed::default()),

@@ -37,7 +37,7 @@ pub struct Home {
     /// Schemas that queries may read.
     pub schemas: SourceSchemas,
     /// Reads pages whose rows pass through the worker, while they are written over another connection.
-    pub reading: PgPool,
+    pub page_pool: PgPool,
     /// What the database's clock said last.
     pub clock: Arc<DatabaseClock>,
 }
@@ -61,7 +61,7 @@ impl Source for Home {
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {
-        let (pool, clock) = (self.reading.clone(), self.clock.clone());
+        let (pool, clock) = (self.page_pool.clone(), self.clock.clone());
         Arc::new(HomeReading { walk, pool, clock, settling: Settling::default() })
     }
 }
@@ -78,6 +78,10 @@ struct HomeReading {
 impl Reading for HomeReading {
     fn walk(&self) -> &Walk {
         &self.walk
+    }
+
+    fn home_sql(&self) -> Option<PageSql<'_>> {
+        Some(PageSql::of(&self.walk))
     }
 
     async fn bound(&self, home: &mut PgConnection, run: &OpenRun) -> Result<Start, BatchError> {

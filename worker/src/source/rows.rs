@@ -73,7 +73,6 @@ impl SourceRow {
 
 pub type RowStream<'a> = BoxStream<'a, Result<SourceRow, BatchError>>;
 
-/// Which rows are counted.
 #[derive(Debug, Clone, Copy)]
 pub struct CountQuery<'a> {
     pub scope: &'a Scope,

@@ -95,8 +95,8 @@ pub struct Walk {
     pub columns: Vec<WalkColumn>,
     /// How its pages keep late rows from being skipped.
     pub bound: Bound,
-    /// The columns that incremental runs of the pipeline walk by. They tell the newest of several rows of one key; without
-    /// them the query returns each key once.
+    /// The columns that incremental runs of the pipeline walk by. They decide which of several rows of one key is the newest;
+    /// without them the query returns each key once.
     pub versions: Vec<WalkColumn>,
     /// How incremental runs of the pipeline keep late rows from being skipped.
     pub settles_by: Bound,
@@ -188,7 +188,6 @@ fn walked(columns: &[WalkColumn]) -> Vec<WalkedColumn> {
     columns.iter().map(|column| column.walked.clone()).collect()
 }
 
-/// The clock that the keys of a walk come from.
 fn clock(columns: &[WalkColumn]) -> Option<ClockKey> {
     ColumnType::of(&columns.first()?.type_name).clock()
 }

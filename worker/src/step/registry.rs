@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use vitrina_shared::domain::{
-    ErrorClass, Task,
-    transform::{Configured, Registry, RowTransform, TransformKind},
+use vitrina_shared::{
+    config::Keys,
+    domain::{
+        ErrorClass, SourceColumn, Task, TaskKind,
+        transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
+    },
 };
 
-use super::{Block, Processed, Sequence, Step, StepContext, StepError, sequence::PlannedStep};
+use super::{Block, Processed, Python, Sequence, Step, StepContext, StepError, hash, sequence::PlannedStep};
 
 /// Makes a step of checked options.
 pub type Construct = Arc<dyn Fn(&Map<String, Value>) -> Result<Box<dyn Step>, String> + Send + Sync>;
@@ -19,6 +22,16 @@ pub type Construct = Arc<dyn Fn(&Map<String, Value>) -> Result<Box<dyn Step>, St
 pub struct StepRegistry {
     transforms: Registry,
     executed: Vec<(&'static str, Construct)>,
+    python: Option<Arc<Python>>,
+}
+
+/// Rows that come to a plan's first step.
+#[derive(Debug, Clone, Copy)]
+pub struct Arriving<'a> {
+    /// The columns before the first step, and after each.
+    pub stages: &'a [Vec<SourceColumn>],
+    /// Whether arrays travel as texts, as they do on their way to a mart.
+    pub arrays_as_text: bool,
 }
 
 impl StepRegistry {
@@ -28,29 +41,84 @@ impl StepRegistry {
         self
     }
 
+    /// The same with the steps that use keys of this worker's environment.
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.executed.push((hash::NAME, Arc::new(move |options| hash::construct(options, &keys))));
+        self
+    }
+
+    /// The same with the steps in Python of this worker.
+    pub fn with_python(mut self, python: Python) -> Self {
+        self.transforms = self.transforms.with_published(python.steps().iter().map(|step| (**step).clone()));
+        self.python = Some(Arc::new(python));
+        self
+    }
+
+    /// What other processes are told of: the steps that only some workers have.
+    pub fn published(&self) -> Vec<PublishedStep> {
+        self.transforms.published().iter().map(|step| (**step).clone()).collect()
+    }
+
+    /// The steps in Python of a plan, if this worker does not have all of them.
+    pub fn lacking(&self, tasks: &[Task]) -> Vec<String> {
+        let named = tasks.iter().filter(|task| task.task_type == TaskKind::Python).map(|task| task.body.clone());
+        let mut named: Vec<_> = named.collect();
+        named.sort();
+        named.dedup();
+        let has_all = named.iter().all(|name| self.transforms.find_published(name).is_some());
+        if has_all { Vec::new() } else { named }
+    }
+
     /// What plans are checked against.
     pub fn transforms(&self) -> &Registry {
         &self.transforms
     }
 
     /// The steps of a checked plan, whose target has this key.
-    pub fn sequence(&self, tasks: &[Task], key: &[String]) -> Result<Sequence, StepError> {
-        let configured = self.transforms.configured(tasks).into_iter();
-        let steps: Result<Vec<_>, _> = configured.map(|(place, step)| self.planned(&tasks[place], step, key)).collect();
-        Ok(Sequence::new(steps?))
+    pub fn sequence(&self, tasks: &[Task], key: &[String], arriving: Arriving<'_>) -> Result<Sequence, StepError> {
+        let configured = self.transforms.configured(tasks).into_iter().zip(arriving.stages.windows(2));
+        let planned = configured
+            .map(|((place, step), stages)| self.planned(&tasks[place], step, Arriving { stages, ..arriving }, key));
+        let steps = planned.collect::<Result<Vec<_>, _>>()?;
+        if steps.len() + 1 < tasks.len() {
+            return Err(StepError::new(ErrorClass::Fatal, "a step of the plan was not checked"));
+        }
+        Ok(Sequence::new(steps))
     }
 
-    fn planned(&self, task: &Task, configured: Configured, key: &[String]) -> Result<PlannedStep, StepError> {
+    fn planned(
+        &self,
+        task: &Task,
+        configured: Configured,
+        arriving: Arriving<'_>,
+        key: &[String],
+    ) -> Result<PlannedStep, StepError> {
+        let refused = |message| StepError::new(ErrorClass::Fatal, message).of_step(&task.body);
+        let columns = arriving.stages;
         let declared = configured.declared();
-        let touches = declared.touches().into_iter().map(str::to_owned).collect();
+        let touches = transform::touched(declared, &columns[0], &columns[1]);
         let (is_pure, drops_rows) = (declared.is_pure(), declared.drops_rows());
         let quotes_rows = matches!(configured, Configured::Worker(_));
         let (step, key): (Box<dyn Step>, _) = match configured {
             // What it touches is all that it changes: both are in one file.
-            Configured::Row(transform) => (Box::new(RowStep(transform)), Vec::new()),
+            Configured::Row(mut transform) => {
+                transform.prepare(&columns[0]).map_err(refused)?;
+                (Box::new(RowStep(transform)), Vec::new())
+            }
+            // No other columns come back than those that it touches.
+            Configured::Worker(_) if task.task_type == TaskKind::Python => {
+                (self.in_python(task, arriving, key)?, Vec::new())
+            }
             Configured::Worker(_) => (self.construct(task)?, key.to_vec()),
         };
         Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, drops_rows, quotes_rows, key })
+    }
+
+    fn in_python(&self, task: &Task, arriving: Arriving<'_>, key: &[String]) -> Result<Box<dyn Step>, StepError> {
+        let Arriving { stages, arrays_as_text } = arriving;
+        let python = self.python.as_ref();
+        let step = python.and_then(|python| python.step(&task.body, &task.options, (&stages[0], key), arrays_as_text));
+        step.ok_or_else(|| StepError::new(ErrorClass::Fatal, "this worker has no code for it").of_step(&task.body))
     }
 
     fn construct(&self, task: &Task) -> Result<Box<dyn Step>, StepError> {
@@ -61,6 +129,9 @@ impl StepRegistry {
     }
 }
 
+/// Rows between which others have their turn.
+const ROWS_AT_ONCE: usize = 16;
+
 /// A pure function, applied to one row after the other.
 #[derive(Debug)]
 struct RowStep(Box<dyn RowTransform>);
@@ -69,9 +140,14 @@ struct RowStep(Box<dyn RowTransform>);
 impl Step for RowStep {
     async fn execute(&self, _: &StepContext, block: Block) -> Result<Processed, StepError> {
         let mut processed = Processed { rows: Vec::with_capacity(block.len()), rejected: Vec::new() };
-        for mut row in block {
+        for (place, mut row) in block.into_iter().enumerate() {
+            if place % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 {
+                // Only between two rows can a run be cancelled, or its deadline pass.
+                tokio::task::yield_now().await;
+            }
             match self.0.apply(&mut row.document) {
-                Ok(()) => processed.rows.push(row),
+                Ok(Outcome::Kept) => processed.rows.push(row),
+                Ok(Outcome::Dropped) => {}
                 Err(reason) => processed.rejected.push(row.reject(reason)),
             }
         }

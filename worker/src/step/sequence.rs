@@ -1,11 +1,11 @@
 //! The steps of a plan, one after the other, each held to the rules of [`Step`].
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::time::timeout_at;
 use vitrina_shared::domain::{ErrorClass, transform::RowDocument};
 
-use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, said_by};
+use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, said_by, too_long};
 
 /// The steps of a plan; none where rows go as the query returns them.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Sequence(Arc<[PlannedStep]>);
 pub(super) struct PlannedStep {
     pub name: String,
     pub step: Box<dyn Step>,
-    pub touches: Vec<String>,
+    pub touches: BTreeSet<String>,
     pub is_pure: bool,
     pub drops_rows: bool,
     /// Whether its reasons may quote values of rows. Those of builtin steps do not.
@@ -52,7 +52,7 @@ impl Sequence {
 
     /// Whether a step changes, adds or removes the column.
     pub fn touches(&self, column: &str) -> bool {
-        self.0.iter().any(|step| step.touches.iter().any(|touched| touched == column))
+        self.0.iter().any(|step| step.touches.contains(column))
     }
 
     /// Takes rows, each a JSON object, through all steps. What became of each is returned in their order.
@@ -67,7 +67,13 @@ impl Sequence {
             }
             let processed = step.execute(context, block).await?;
             rejected.extend(processed.rejected);
-            block = processed.rows;
+            let (passed, grown): (Vec<_>, Vec<_>) =
+                processed.rows.into_iter().partition(|row| row.document.bytes() <= context.max_row_bytes as usize);
+            rejected.extend(grown.into_iter().map(|row| {
+                let bytes = i64::try_from(row.document.bytes()).unwrap_or(i64::MAX);
+                row.reject(format!("after step `{}` {}", step.name, too_long(bytes, context.max_row_bytes)))
+            }));
+            block = passed;
         }
         Ok(collect_rows(docs, block, rejected))
     }
@@ -105,7 +111,7 @@ impl PlannedStep {
             let late = StepError::new(ErrorClass::Transient, "took longer than a page may: lower batch_size");
             return Err(late.of_step(&self.name));
         };
-        let mut processed = processed.map_err(|error| error.said_by(&self.name))?;
+        let mut processed = processed.map_err(|error| error.named(&self.name))?;
         for rejection in processed.rejected.iter_mut().filter(|_| self.quotes_rows) {
             rejection.reason = said_by(&self.name, &rejection.reason);
         }

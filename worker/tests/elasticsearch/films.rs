@@ -33,7 +33,7 @@ pub struct Films {
     pub corner: Corner,
 }
 
-/// How many films there are: few enough for every day, unless told otherwise.
+/// How many films there are: few enough for every day by default.
 pub fn many() -> i64 {
     std::env::var("VITRINA_TEST_FILMS").map_or(2_000, |films| films.parse().expect("VITRINA_TEST_FILMS is a number"))
 }

@@ -93,7 +93,7 @@ impl Gate {
         Self { port, connections, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// How often somebody knocked.
+    /// How many connections were opened.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }

@@ -59,12 +59,12 @@ async fn a_replay_finds_what_is_there_and_writes_what_the_source_has_now() {
     let pipeline = films.world.pipeline(&films.tolerant(Mode::Incremental, 10, 5)).await;
     films.succeeds(pipeline).await;
     let id = films.world.text("select md5('3')::uuid").await.unwrap();
-    // Somebody else wrote it, with a version above all of ours.
+    // Another program wrote it, with a version above all of ours.
     let newer = json!({"film_id": id, "title": "foreign", "genres": [], "modified": "2050-01-01T00:00:00+00:00"});
     let place = format!("{}/_doc/{id}?version=4000000000000000000&version_type=external", films.corner.name);
     films.corner.put(reqwest::Method::PUT, &place, &newer).await;
 
-    // The first is as whoever wrote it left it when he died before he could close its letter.
+    // The first is as a worker left it that died before it could close its letter.
     for film in [2, 3, 4, 5] {
         put_aside(&films, pipeline, film).await;
     }

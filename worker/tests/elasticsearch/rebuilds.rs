@@ -41,7 +41,7 @@ async fn a_rebuilt_index_takes_over_with_its_settings_and_the_old_one_goes() {
     let settings = corner.ask(&format!("{}/_settings", corner.name)).await[&physical]["settings"]["index"].clone();
     assert_eq!((&settings["number_of_replicas"], &settings["refresh_interval"]), (&json!("1"), &json!("2s")));
 
-    assert_eq!(sweep(&index, &[], GRACE).await.unwrap(), Vec::<String>::new(), "somebody may be searching it");
+    assert_eq!(sweep(&index, &[], GRACE).await.unwrap(), Vec::<String>::new(), "a search may be reading it");
     assert_eq!(sweep(&index, &[], LATER).await.unwrap().len(), 1);
     assert_eq!(corner.physical().await, [(physical, vec![corner.name.clone()])]);
 }

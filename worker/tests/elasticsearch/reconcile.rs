@@ -132,7 +132,7 @@ async fn rows_in_flight_are_no_drift_and_a_version_that_somebody_raised_keeps_no
         assert_match(&found);
         assert_eq!((&found["source_rows"], &found["in_flight"]), (&json!(295), &json!(10)), "{depth}: {found}");
     }
-    // Beside them: one that changed although its key did not, one that somebody edited, and one whose source is gone.
+    // Beside them: one that changed although its key did not, one that was edited by hand, and one whose source is gone.
     films.world.sql("update content.film set title = 'silent' where id = md5('100')::uuid").await;
     films.meddle(&films.id(101).await, &json!({"title": "edited"})).await;
     films.world.sql("delete from content.film where id = md5('102')::uuid").await;
@@ -240,6 +240,42 @@ async fn documents_are_compared_as_the_transforms_make_them() {
     let found = repair(&films, pipeline, Repair::Differing).await;
     assert_eq!((differences(&found), &found["repaired"]["written"]), ([Some(0), Some(0), Some(1)], &json!(1)));
     assert_match(&reconcile(&films, pipeline, Depth::Rows).await);
+}
+
+/// As if the server had crashed when the documents were gone and the report was not written yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_forgets_the_checkpoints_of_others_before_it_removes_documents() {
+    let Some(mut films) = Films::new(200).await else { return };
+    films.start_worker();
+    let other = films.world.pipeline(&films.draft(Mode::Incremental, 100)).await;
+    films.succeeds(other).await;
+    films.world.sql(&format!("update etl.etl_pipelines set enabled = false where id = '{}'", other.0)).await;
+    let query = format!("{FILMS} where id <> md5('7')::uuid");
+    let mut draft = films.draft_of(Mode::Full, &query, 100);
+    draft.name = "all_but_one".to_owned();
+    let pipeline = films.world.pipeline(&draft).await;
+    films
+        .world
+        .sql(
+            "create sequence content.ends;
+             create function content.fail_once() returns trigger language plpgsql security definer as $$
+             begin
+                 if nextval('content.ends') = 1 then
+                     raise exception using errcode = '40001', message = 'the report is not written';
+                 end if;
+                 return new;
+             end $$;
+             create trigger fail_once before update on etl.etl_reports for each row when (new.status = 'DONE')
+             execute function content.fail_once()",
+        )
+        .await;
+    let found = repair(&films, pipeline, Repair::Differing).await;
+    assert_eq!((&found["verdict"], &found["repaired"]["removed"]), (&json!("match"), &json!(0)), "{found}");
+    assert_eq!(films.world.number("select last_value from content.ends").await, 2, "the first attempt removed it");
+    films.world.sql(&format!("update etl.etl_pipelines set enabled = true where id = '{}'", other.0)).await;
+    let run = films.succeeds(other).await;
+    assert_eq!(run.rows_read, 200);
+    films.assert_same(FILMS).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -156,7 +156,7 @@ async fn the_aliases_of_users_go_with_a_rebuild_as_they_are() {
     assert_eq!((&found[&some]["filter"], &found[&some]["search_routing"]), (&filter, &json!("1")));
     let left = corner.ask(&format!("{old}/_alias")).await[&old]["aliases"].clone();
     assert_eq!(left.as_object().unwrap().keys().collect::<Vec<_>>(), [&format!("{old}-replaced")]);
-    // One that somebody gives to a replaced index keeps it.
+    // A replaced index to which a user gives an alias stays.
     let index = corner.index(json!({}));
     corner.change(json!([{"add": {"index": old, "alias": format!("{}-archive", corner.name)}}])).await;
     assert_eq!(sweep(&index).await, Vec::<String>::new());
@@ -168,7 +168,7 @@ async fn an_index_that_is_replaced_again_after_a_way_back_has_its_grace() {
     let index = corner.index(json!({}));
     let old = corner.named(rebuilt(&index, 5, "old").await);
     let new = corner.named(rebuilt(&index, 10, "new").await);
-    // It was replaced long ago, and then somebody went back to it in the documented way.
+    // It was replaced long ago, and then a user went back to it in the documented way.
     let mut meta = corner.ask(&old).await[&old]["mappings"]["_meta"].clone();
     meta["vitrina"]["replaced_at"] = json!(1);
     corner.put(reqwest::Method::PUT, &format!("{old}/_mapping"), &json!({"_meta": meta})).await;
@@ -181,7 +181,7 @@ async fn an_index_that_is_replaced_again_after_a_way_back_has_its_grace() {
         .await;
     rebuilt(&index, 10, "newer").await;
     let swept = index.sweep(index.ours().await.unwrap(), &[].into(), GRACE).await.unwrap();
-    assert_eq!(swept, Vec::<String>::new(), "somebody may be searching it");
+    assert_eq!(swept, Vec::<String>::new(), "a search may be reading it");
     assert_eq!(sweep(&index).await, [old]);
 }
 

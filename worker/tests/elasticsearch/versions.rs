@@ -91,7 +91,7 @@ async fn numbers_that_went_back_cost_an_attempt_and_no_row() {
     films.assert_same(FILMS).await;
 }
 
-/// Somebody else's edits raise a version by one each.
+/// Edits by other programs raise a version by one each.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_that_somebody_edited_is_written_all_the_same() {
     let Some(mut films) = Films::new(10).await else { return };
@@ -108,7 +108,7 @@ async fn a_document_that_somebody_edited_is_written_all_the_same() {
     films.assert_same(FILMS).await;
 }
 
-/// A version that somebody made up stops the pipelines of its index, and a rebuild frees them.
+/// A version that another program made up stops the pipelines of its index, and a rebuild frees them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_is_far_too_high_fails_the_pipelines_of_its_index_alone() {
     let Some(mut films) = Films::new(10).await else { return };

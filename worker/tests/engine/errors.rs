@@ -1,4 +1,4 @@
-//! What goes wrong, how it is told, and how a pipeline goes on.
+//! What goes wrong, how it is reported, and how a pipeline goes on.
 
 use std::time::Duration;
 

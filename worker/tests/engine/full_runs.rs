@@ -218,7 +218,7 @@ async fn a_query_that_is_changed_after_a_full_run_by_it_removed_rows_reads_every
     }
 }
 
-/// The same, whoever removed them and whatever is still known of that.
+/// The same, whichever pipeline removed them, and whether or not that is still known.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_is_changed_after_rows_were_removed_by_it_reads_everything_whoever_removed_them() {
     for by in ["a repair", "a run again", "a pipeline that reads alike", "a run that is not kept"] {

@@ -1,4 +1,4 @@
-//! Whatever is asked of a pipeline in whatever order, while workers come and go: its status, its runs, their ranges and
+//! Commands for a pipeline in any order, while workers come and go: its status, its runs, their ranges and
 //! jobs agree in the end.
 
 use std::time::Duration;

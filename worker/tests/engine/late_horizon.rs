@@ -212,7 +212,7 @@ async fn an_account_that_may_not_see_others_sessions_knows_that_they_have_transa
     tx.rollback().await.unwrap();
 }
 
-/// A prepared transaction that somebody forgot, and others that come and go, stop nothing.
+/// A forgotten prepared transaction, and others that come and go, stop nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_prepared_transaction_stops_nothing_and_loses_nothing() {
     let (world, pipeline) = world().await;
@@ -265,12 +265,12 @@ async fn a_start_that_was_published_after_the_page_was_read_is_read_by_the_next_
     world.assert_all_read().await;
 }
 
-/// The session of such a one may have gone before the run has ended: that nobody is there says nothing.
+/// The session of such a one may have gone before the run has ended: its absence says nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_was_published_late_by_a_session_that_has_gone_is_read_by_the_next_run() {
     let (world, pipeline) = world().await;
     world.succeeds(pipeline).await;
-    // As the services call themselves: nobody else does anything during the run.
+    // As the services call themselves: no other program does anything during the run.
     let services = PgPoolOptions::new()
         .max_connections(1)
         .connect_with(world.db.connect_options().username("vitrina_app").application_name("vitrina-api"))

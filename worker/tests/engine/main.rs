@@ -20,6 +20,7 @@ mod names;
 mod null_keys;
 mod one_target;
 mod other_source;
+mod python;
 mod ranges;
 mod reconcile;
 mod recovery;
@@ -30,6 +31,7 @@ mod replay;
 mod reports;
 mod retention;
 mod retyped_keys;
+mod rust_steps;
 mod samples;
 #[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
 mod scripted;

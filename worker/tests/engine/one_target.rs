@@ -166,7 +166,7 @@ async fn a_run_that_is_repeated_after_a_reset_leaves_the_checkpoint_alone() {
     assert_eq!(world.checkpoint(pipeline).await.map(|(_, id)| id), Some(Some("160".to_owned())));
 }
 
-/// Somebody set the status by hand, so that a reset was possible under a paused run.
+/// The status was set by hand, so that a reset was possible under a paused run.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_run_that_goes_on_after_a_reset_leaves_the_checkpoint_alone() {
     let mut world = World::new().await;
@@ -246,7 +246,7 @@ async fn a_repair_is_refused_where_another_pipeline_s_rows_would_go() {
     world.assert_same(ITEMS, "analytics.item").await;
 }
 
-/// Nobody's rows are removed for good: the next run of their pipeline brings them back.
+/// No pipeline loses its rows for good: its next run brings them back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pipeline_that_is_enabled_again_reads_what_others_removed_meanwhile() {
     let world = World::with_worker().await;

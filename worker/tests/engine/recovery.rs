@@ -22,7 +22,7 @@ async fn a_run_whose_worker_died_after_the_last_batch_is_closed_by_another() {
     world.items(1, 100).await;
     let pipeline = world.pipeline(&items("items", Mode::Full, 30)).await;
     world.sql("insert into analytics.item values (999, 'stale', now())").await;
-    // Whoever wants to close the run waits for us.
+    // A worker that closes the run waits for a lock of this test.
     world
         .sql(
             "create function public.hold() returns trigger language plpgsql as
@@ -270,7 +270,7 @@ async fn a_run_survives_that_all_its_connections_are_cut_again_and_again() {
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.rows_written), (20_000, 20_000));
     assert_eq!(run.batches, world.number("select max(next_batch) from etl.etl_run_ranges").await);
-    assert_eq!(run.attempts, 0, "a lost connection is nobody's failed attempt");
+    assert_eq!(run.attempts, 0, "a lost connection is no failed attempt");
     world.assert_same(ITEMS, "analytics.item").await;
     world.assert_no_litter().await;
 }

@@ -53,7 +53,7 @@ async fn the_row_of_now_is_written_and_never_the_one_that_was_put_aside() {
     assert_eq!(world.text("select name from analytics.strict where id = 3").await.as_deref(), Some("mended"));
     assert_eq!(world.number("select count(*) from analytics.strict where id in (5, 9)").await, 0);
 
-    // What is closed stays closed, whoever asks again; what is open is tried again.
+    // A closed letter stays closed, whichever request repeats it; an open one is tried again.
     let ids: Vec<i64> =
         first["letters"].as_array().unwrap().iter().map(|letter| letter["id"].as_i64().unwrap()).collect();
     world.sql("update content.item set name = 'short' where id = 9").await;

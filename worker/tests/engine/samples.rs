@@ -17,7 +17,7 @@ use crate::support::World;
 pub struct Sample {
     /// As SQL writes it.
     pub type_name: String,
-    /// None where nobody can make a value of it.
+    /// None where no value of it can be made.
     pub values: &'static [&'static str],
     /// The type of its arrays; some other where it has none.
     pub array_type: String,

@@ -69,7 +69,7 @@ pub const ACCEPTED: &[Source] = &[
     answered_for("ids", "uuid default lpad(to_hex(nextval('content.numbers')), 32, '0')::uuid"),
 ];
 
-/// Keys of which nobody knows in which order they become visible, and a part of what is said about them.
+/// Keys that become visible in an unknown order, and a part of the message about them.
 #[rustfmt::skip]
 pub const REFUSED: &[(Source, &str)] = &[
     (source("local", "timestamp default now()"), "at time zone 'UTC'"),
@@ -152,7 +152,7 @@ async fn write_until(end: Instant, writer: usize, pool: PgPool, tables: Arc<[&'s
 async fn write(connection: &mut PgConnection, tables: &[&str]) {
     for _ in 0..6 {
         let table = tables[rand::rng().random_range(0..tables.len())];
-        // A row that another transaction has just changed is left to it: nobody waits for anybody.
+        // A row that another transaction has just changed is left to it: no transaction waits for another.
         let statement = format!(
             "update content.{table} set name = name || '+', k = default
              where id = (select id from content.{table} order by random() limit 1 for update skip locked);

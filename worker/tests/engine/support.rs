@@ -11,7 +11,7 @@ use vitrina_shared::{
     definitions,
     domain::{
         KeyOrder, Mode, Pipeline, PipelineDraft, PipelineId, PipelineOptions, Report, ReportId, ReportRequest,
-        ReportStatus, Run, RunId, RunStatus, Status, TaskKind, Trigger,
+        ReportStatus, Run, RunId, RunStatus, Status, Task, TaskKind, Trigger,
     },
     lifecycle::{self, Cause, LifecycleError, WantedRun},
     reports,
@@ -47,6 +47,9 @@ const TABLES: &str = r"
 
 /// What the pipeline of items reads.
 pub const ITEMS: &str = "select id, name, modified from content.item";
+
+/// The directory of the steps in Python that tests use.
+pub const STEPS_IN_PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine/python");
 
 /// A database with source tables, and the workers that a test started.
 pub struct World {
@@ -316,7 +319,7 @@ impl World {
         assert_eq!(self.number(ranges).await, 0, "a finished run has an open range");
     }
 
-    /// A pool of somebody else, whose transactions are nobody's business but theirs.
+    /// A pool of another program, whose transactions Vitrina does not know.
     pub fn strangers(&self, connections: u32) -> PgPool {
         let options = self.db.connect_options().username("postgres").application_name("a stranger");
         PgPoolOptions::new().max_connections(connections).connect_lazy_with(options)
@@ -346,6 +349,22 @@ pub fn draft(name: &str, mode: Mode, query: &str, target: &str, batch_size: i32)
         options: PipelineOptions { key_order: incremental.then_some(KeyOrder::Commit), ..PipelineOptions::default() },
         tasks: Vec::new(),
     }
+}
+
+/// The pipeline with this step in Python after its query.
+pub fn in_python(draft: PipelineDraft, step: &str, options: Value) -> PipelineDraft {
+    let Value::Object(options) = options else { panic!("options are an object") };
+    let task = |order_index, task_type, body: &str, options| Task {
+        order_index,
+        task_type,
+        body: body.to_owned(),
+        target_table: None,
+        options,
+    };
+    let query = draft.source_query.clone().unwrap();
+    let reader = task(1, TaskKind::Sql, &query, serde_json::Map::new());
+    let tasks = vec![reader, task(2, TaskKind::Python, step, options)];
+    PipelineDraft { kind: TaskKind::Python, source_query: None, tasks, ..draft }
 }
 
 /// Asks again and again until the answer is there.

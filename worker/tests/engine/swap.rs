@@ -71,7 +71,7 @@ async fn a_swap_survives_the_death_of_its_worker_and_a_pause() {
     assert_eq!(world.number(GATHERED).await, 0);
 }
 
-/// Whether a mart is swapped is told by its indexes, and those may change while a run rests.
+/// The indexes of a mart decide whether it is swapped, and they may change while a run rests.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_goes_on_as_it_began_though_an_index_comes_or_goes() {
     let unique = "create unique index slug_name on analytics.slug (name)";

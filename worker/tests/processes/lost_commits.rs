@@ -7,7 +7,8 @@ use vitrina_shared::domain::{Mode, RunStatus, Status};
 
 use crate::{
     cluster::Cluster,
-    support::{World, eventually, items},
+    support::{ITEMS, World, eventually, items},
+    worker_process::WorkerProcess,
 };
 
 const ENTRY: &str = "insert into etl.etl_transitions (pipeline_id, pipeline, from_status, to_status, actor, reason)
@@ -88,6 +89,45 @@ async fn no_id_of_the_log_is_given_again_after_a_crash_of_the_server() {
     cluster.down("fast");
     cluster.up();
     assert!(log(&url, 1).await < next + 1_000, "a server that lost nothing begins no epoch");
+}
+
+/// Its batches do not wait for the disk, and the last one has no row.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_a_run_that_succeeded_survive_a_crash_of_the_server() {
+    let cluster = Cluster::start();
+    let world = world_on(&cluster).await;
+    world.items(1, 200).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 50)).await;
+    let mut worker = WorkerProcess::start(&world.db.url());
+    let run = world.run(pipeline).await;
+    world.succeeded(run).await;
+    cluster.down("immediate");
+    worker.kill();
+    cluster.up();
+    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+/// The worker that has noted it does not look back further.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_of_the_clock_that_was_noted_survives_a_crash_of_the_server() {
+    let cluster = Cluster::start();
+    let world = world_on(&cluster).await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 50)).await;
+    let mut worker = WorkerProcess::start(&world.db.url());
+    let run = world.run(pipeline).await;
+    world.succeeded(run).await;
+    let behind = "create or replace function etl.clock() returns timestamptz language sql as
+        $$ select clock_timestamp() - interval '60 s' $$";
+    world.sql(behind).await;
+    let noted = "select count(*) from etl.etl_rereads";
+    eventually("a noted step", || async { (world.number(noted).await == 1).then_some(()) }).await;
+    cluster.down("immediate");
+    worker.kill();
+    cluster.up();
+    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    assert_eq!(world.number(noted).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

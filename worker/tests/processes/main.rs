@@ -8,6 +8,7 @@ mod lost_commits;
 mod memory;
 mod prepared;
 mod proxy;
+mod python;
 mod restarts;
 mod silence;
 #[allow(dead_code, reason = "shared with the tests of the engine, which use other parts of it")]

@@ -122,7 +122,7 @@ async fn a_batch_waits_for_the_statement_of_a_lost_worker_without_counting_attem
     world.items(1, 100).await;
     let pipeline = world.pipeline(&items("items", Mode::Incremental, 20)).await;
     let run = world.run(pipeline).await;
-    // Somebody executes the run's first batch, and nobody holds its job: as after a rescue that could not end it.
+    // A session executes the run's first batch, and no worker holds its job: as after a rescue that could not end it.
     let mut orphan = world.db.pool().begin().await.unwrap();
     let name = format!("select set_config('application_name', 'vitrina-worker {run}', true)");
     sqlx::raw_sql(sqlx::AssertSqlSafe(name)).execute(&mut *orphan).await.unwrap();
@@ -324,7 +324,7 @@ async fn a_repair_whose_connection_falls_silent_is_done_again() {
                    and database = (select oid from pg_database where datname = current_database())";
     eventually("a repair that writes", || async { (world.number(waiting).await == 1).then_some(()) }).await;
     assert!(proxy.freeze(Some(&["vitrina-worker-reports"])) > 0, "there is no connection to lose");
-    // The server is done soon, and nobody hears it.
+    // The server is done soon, and its answer is lost.
     holder.rollback().await.unwrap();
     let repaired = world.result(report).await;
     assert_eq!(repaired["repaired"]["written"], 1, "{repaired}");

@@ -66,8 +66,8 @@ impl Plan {
             plan.add_pipeline(client, entry, &wanted).await?;
         }
         further.extend(plan.conflicts(file));
-        // One mistake is told once, though it is wrong for the pipeline and for its target.
-        further.retain(|one| !plan.problems.iter().any(|told| told.about == one.about));
+        // A mistake that is wrong for the pipeline and for its target is reported once.
+        further.retain(|one| !plan.problems.iter().any(|known| known.about == one.about));
         plan.problems.extend(further);
         plan.problems.sort_by_key(|problem| problem.place);
         Ok(plan)

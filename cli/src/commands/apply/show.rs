@@ -97,11 +97,11 @@ pub(super) fn totals(plan: &Plan, dry_run: bool) -> String {
         1 => "1 target, ".to_owned(),
         some => format!("{some} targets, "),
     };
-    let told = format!("{targets}{created} created, {changed} changed, {kept} unchanged");
+    let summary = format!("{targets}{created} created, {changed} changed, {kept} unchanged");
     if dry_run {
-        paint(DIM, format!("dry run, nothing was written; it would be: {told}"))
+        paint(DIM, format!("dry run, nothing was written; it would be: {summary}"))
     } else {
-        format!("applied: {told}")
+        format!("applied: {summary}")
     }
 }
 

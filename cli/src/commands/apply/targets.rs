@@ -53,7 +53,6 @@ impl<'a> WantedTarget<'a> {
         }
     }
 
-    /// The target of this name has another key.
     pub(super) fn another_key(&self, key: &[String]) -> FileProblem {
         let message = format!("{} is allowed with the key ({}), and a target's key stays", self.name, key.join(", "));
         self.problem("key", message)

@@ -23,7 +23,6 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a run, and of the reconciliation that followed it.
     pub(super) fn new(run: &Run, reconciliation: &Value) -> Self {
         let rows = |kind: &str| reconciliation[kind].as_i64().unwrap_or_default();
         Self {

@@ -20,7 +20,7 @@ pub(super) async fn examine(server: &Connection, findings: &mut Findings) {
 fn unwell(address: &str, error: &ClientError) -> Check {
     if let ClientError::Unreachable { reason, .. } = error {
         let fix = "start it with `vitrina up` or `vitrina api`, or give --url";
-        return Check::wrong(NAME, format!("nobody answers at {address}: {reason}"), fix);
+        return Check::wrong(NAME, format!("no API answers at {address}: {reason}"), fix);
     }
     let fix = if let ClientError::Refused(problem) = error {
         if problem.is("not-migrated") { "run `vitrina migrate`" } else { "see whether its database runs, and its log" }

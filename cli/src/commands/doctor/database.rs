@@ -118,8 +118,7 @@ async fn rights(connection: &mut PgConnection, findings: &mut Findings) -> sqlx:
         Some(_) => Check::note(name, detail, rights::USE_THE_APP_ACCOUNT),
         None => Check::wrong(name, detail, fix),
     };
-    let mut unreachable = server::tables_out_of_reach(connection).await?;
-    unreachable.extend(server::functions_out_of_reach(connection).await?);
+    let unreachable = server::out_of_reach(connection).await?;
     findings.add(if unreachable.is_empty() {
         Check::good("rights", format!("{account} may work with our tables, read the sources and write the marts"))
     } else {
@@ -153,7 +152,7 @@ async fn owners(connection: &mut PgConnection, findings: &mut Findings) -> sqlx:
         (Some(keeper), []) if found.is_keeper_ordinary => findings.add(Check::note(
             "owners",
             format!("what is Vitrina's belongs to {keeper}, neither a superuser nor the owner of the database"),
-            format!("make sure that {keeper} is the account that migrates, and that nobody else uses it"),
+            format!("make sure that {keeper} is the account that migrates, and that it is used for nothing else"),
         )),
         (Some(keeper), []) => findings.add(Check::good("owners", format!("what is Vitrina's belongs to {keeper}"))),
         (None, []) => {}
@@ -172,7 +171,7 @@ async fn functions(connection: &mut PgConnection, findings: &mut Findings) -> sq
     findings.add(if found.changed.is_empty() {
         Check::good("functions", format!("all {} are as they were applied", found.intact))
     } else {
-        let detail = format!("somebody has changed or dropped {}", found.changed.join(", "));
+        let detail = format!("changed or dropped since the migration: {}", found.changed.join(", "));
         let fix = format!("find out who did, then {MIGRATE}: it applies them again");
         Check::wrong("functions", detail, fix)
     });
@@ -228,7 +227,7 @@ async fn sources(
         } else if !found.unreadable.is_empty() {
             let detail = format!("queries may not read {}", found.unreadable.join(", "));
             let fix = format!(
-                "{MIGRATE} if they are new; what was taken from vitrina_query by hand stays so until somebody grants it again"
+                "{MIGRATE} if they are new; a right revoked from vitrina_query by hand stays revoked until it is granted by hand"
             );
             Check::note(&name, detail, fix)
         } else {

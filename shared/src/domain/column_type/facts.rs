@@ -103,6 +103,59 @@ pub struct Facts {
     pub field: Field,
 }
 
+/// How a step reads and writes values of a type in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    Smallint,
+    Integer,
+    Bigint,
+    Numeric,
+    Real,
+    Double,
+    Boolean,
+    Text,
+    Uuid,
+    Date,
+    Timestamp,
+    ZonedTimestamp,
+    Json,
+}
+
+/// A type that a step can give to a column.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ScalarType {
+    /// As `format_type` writes it.
+    pub name: &'static str,
+    /// The short name that SQL has for it too, or the same.
+    pub short: &'static str,
+    /// The same in every server.
+    pub oid: u32,
+    pub scalar: Scalar,
+}
+
+const fn scalar(name: &'static str, short: &'static str, oid: u32, scalar: Scalar) -> ScalarType {
+    ScalarType { name, short, oid, scalar }
+}
+
+#[rustfmt::skip]
+pub(super) const SCALARS: &[ScalarType] = &[
+    scalar("smallint",                    "int2",        21,   Scalar::Smallint),
+    scalar("integer",                     "int",         23,   Scalar::Integer),
+    scalar("bigint",                      "int8",        20,   Scalar::Bigint),
+    scalar("numeric",                     "decimal",     1700, Scalar::Numeric),
+    scalar("real",                        "float4",      700,  Scalar::Real),
+    scalar("double precision",            "float8",      701,  Scalar::Double),
+    scalar("boolean",                     "bool",        16,   Scalar::Boolean),
+    scalar("text",                        "text",        25,   Scalar::Text),
+    scalar("character varying",           "varchar",     1043, Scalar::Text),
+    scalar("uuid",                        "uuid",        2950, Scalar::Uuid),
+    scalar("date",                        "date",        1082, Scalar::Date),
+    scalar("timestamp without time zone", "timestamp",   1114, Scalar::Timestamp),
+    scalar("timestamp with time zone",    "timestamptz", 1184, Scalar::ZonedTimestamp),
+    scalar("json",                        "json",        114,  Scalar::Json),
+    scalar("jsonb",                       "jsonb",       3802, Scalar::Json),
+];
+
 /// What holds of every type that is not listed: enums, ranges, types of users.
 const UNKNOWN: Facts = of("", Other, Never, Loose, TextOf, AsText, Keyword);
 

@@ -24,6 +24,11 @@ impl RowDocument {
         Ok(serde_json::to_string(self)?)
     }
 
+    /// About what it takes as text.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| name.len() + value.get().len()).sum()
+    }
+
     pub fn raw(&self, column: &str) -> Option<&str> {
         self.0.get(column).map(|value| value.get())
     }
@@ -38,6 +43,26 @@ impl RowDocument {
         let value = serde_json::value::to_raw_value(text).map_err(|error| error.to_string())?;
         self.0.insert(column.to_owned(), value);
         Ok(())
+    }
+
+    /// Sets a column to a value that is written as JSON.
+    pub fn set_json(&mut self, column: &str, json: String) -> Result<(), String> {
+        let value = RawValue::from_string(json).map_err(|error| error.to_string())?;
+        self.0.insert(column.to_owned(), value);
+        Ok(())
+    }
+
+    pub fn set_null(&mut self, column: &str) {
+        self.0.insert(column.to_owned(), RawValue::NULL.to_owned());
+    }
+
+    /// Sets a column to a value that is JSON already.
+    pub fn set_raw(&mut self, column: &str, value: Box<RawValue>) {
+        self.0.insert(column.to_owned(), value);
+    }
+
+    pub fn remove(&mut self, column: &str) {
+        self.0.remove(column);
     }
 
     pub fn rename(&mut self, from: &str, to: &str) {

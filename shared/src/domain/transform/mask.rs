@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Outcome, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind = TransformKind {
@@ -71,13 +71,13 @@ impl Transform for Mask {
 }
 
 impl RowTransform for Mask {
-    fn apply(&self, row: &mut RowDocument) -> Result<(), String> {
+    fn apply(&self, row: &mut RowDocument) -> Result<Outcome, String> {
         for name in &self.columns {
             if let Some(text) = row.text(name)? {
                 row.set_text(name, &self.hide(&text))?;
             }
         }
-        Ok(())
+        Ok(Outcome::Kept)
     }
 }
 

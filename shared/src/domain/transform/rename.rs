@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
+use super::{Configured, Outcome, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, column, options};
 use crate::domain::bounds::{MAX_NAME_BYTES, MAX_NAMES, names_problem};
 
 pub(super) const KIND: TransformKind =
@@ -74,11 +74,11 @@ impl Transform for Rename {
 }
 
 impl RowTransform for Rename {
-    fn apply(&self, row: &mut RowDocument) -> Result<(), String> {
+    fn apply(&self, row: &mut RowDocument) -> Result<Outcome, String> {
         for (from, to) in &self.columns {
             row.rename(from, to);
         }
-        Ok(())
+        Ok(Outcome::Kept)
     }
 }
 

@@ -11,27 +11,7 @@ use super::tree::Mentions;
 use crate::domain::column_type::FIRST_ADDED;
 
 /// The columns of a function `p`, for [`FunctionFacts`].
-const FACTS: &str = r"
-    (select nspname::text from pg_namespace where oid = p.pronamespace) as schema, p.proname::text as name, p.provolatile::text as volatility,
-    p.oid < 16384 as builtin, p.prosecdef as security_definer,
-    exists (select from unnest(p.proconfig) as entry where entry !~ '^search_path=') as configured, p.prokind in ('a', 'w') as aggregate,
-    p.prolang in (select oid from pg_language where lanname in ('c', 'internal')) as native,
-    array['internal', 'cstring', 'trigger', 'event_trigger', 'language_handler', 'fdw_handler', 'tsm_handler',
-          'index_am_handler', 'table_am_handler', 'xid', 'cid', 'pg_snapshot', 'txid_snapshot', 'aclitem']::regtype[]::oid[]
-        && (p.proargtypes::oid[] || p.prorettype) as internal,
-    case when p.oid < 16384 then true else not exists (
-        select
-        from (
-            select p.proowner as owner
-            union all select n.nspowner from pg_namespace n where n.oid = p.pronamespace
-            union all
-            select e.extowner from pg_depend d join pg_extension e on e.oid = d.refobjid
-            where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
-        ) as keeper
-        where not exists (select from pg_roles r where r.oid = keeper.owner and (r.rolsuper or r.rolname = 'pg_database_owner'))
-          and not exists (select from pg_database b where b.datname = current_database() and b.datdba = keeper.owner)
-    ) end as kept
-";
+const FACTS: &str = include_str!("catalog/function_facts.sql");
 
 fn oids<'a>(set: impl IntoIterator<Item = &'a u32>) -> Vec<Oid> {
     set.into_iter().copied().map(Oid).collect()
@@ -316,23 +296,7 @@ fn own_functions() -> String {
 
 /// The first of the made types that a query has no business with: it is neither the server's own, nor of a source schema or
 /// an extension, nor that of a column which a source schema has. The rows of the server's own tables are out of reach too.
-const OUT_OF_REACH: &str = r"
-    select format_type(t.oid, null)
-    from pg_type t
-    -- An array is judged by its elements.
-    join pg_type e on e.oid = case when t.typcategory = 'A' and t.typelem <> 0 then t.typelem else t.oid end
-    join pg_namespace n on n.oid = e.typnamespace
-    where t.oid = any ($7::oid[])
-      and not case when e.oid < 16384 then e.typtype <> 'c' else
-          n.nspname = any ($10::text[])
-          or exists (select from pg_depend d
-                     where d.classid = 'pg_type'::regclass and d.objid = e.oid and d.deptype = 'e')
-          or exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
-                     join pg_namespace s on s.oid = c.relnamespace
-                     where a.atttypid in (e.oid, e.typarray) and s.nspname = any ($10::text[]))
-      end
-    limit 1
-";
+const OUT_OF_REACH: &str = include_str!("catalog/out_of_reach.sql");
 
 /// A type that an untrusted account could change, or replace by another one of the same name.
 #[derive(Debug, sqlx::FromRow)]

@@ -14,7 +14,7 @@ pub struct Glance {
     pub mode: Mode,
     /// Where it writes: `postgres` or `elasticsearch`.
     pub sink: String,
-    /// The key up to which it is durably written.
+    /// The key up to which it is written.
     pub checkpoint_key: Option<String>,
     /// Rows that were put aside and wait: 10,000 where there are more.
     pub open_dead_letters: i64,

@@ -19,7 +19,7 @@ pub struct Heartbeat<'a> {
     pub gone_after: Duration,
 }
 
-/// What a worker hears with its heartbeat.
+/// The answer to a heartbeat.
 #[derive(Debug)]
 pub struct Beat {
     /// Jobs that it holds and does not work on.
@@ -33,7 +33,7 @@ pub struct Beat {
     pub clock: DateTime<Utc>,
 }
 
-/// Marks the worker alive, returns jobs that it forgot to the queue, and tells what is to be done: all in one statement,
+/// Marks the worker alive, returns jobs that it forgot to the queue, and reads what it has to do: all in one statement,
 /// because every worker does it all the time. The first by name leads; where two think so, both do what either would.
 pub async fn beat(connection: &mut PgConnection, heartbeat: &Heartbeat<'_>) -> sqlx::Result<Beat> {
     sqlx::query_as!(

@@ -28,7 +28,7 @@ pub enum DocumentFate {
     Updated,
     /// It was there already, the same.
     Unchanged,
-    /// A newer version is there, this one as far as it is told.
+    /// A newer version is there: its number, if the server states it.
     Superseded(Option<i64>),
     Deleted,
     /// The server has no room for it at the moment.

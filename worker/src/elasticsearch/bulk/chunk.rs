@@ -9,7 +9,7 @@ use super::{Action, Document};
 
 /// A chunk in the making. The body is built as documents come, so that each is in memory once.
 #[derive(Debug, Default)]
-pub struct Gathering {
+pub struct ChunkBuilder {
     body: Vec<u8>,
     items: Vec<Item>,
 }
@@ -29,7 +29,7 @@ struct Item {
     row: Range<usize>,
 }
 
-impl Gathering {
+impl ChunkBuilder {
     pub fn add(&mut self, action: Action, document: Document) {
         let start = self.body.len();
         self.write_head(action, &document);
@@ -98,7 +98,7 @@ impl Chunk {
 
     /// The documents at these places, as a chunk of their own.
     pub fn only(&self, places: impl IntoIterator<Item = usize>) -> Self {
-        let mut part = Gathering::default();
+        let mut part = ChunkBuilder::default();
         for item in places.into_iter().filter_map(|place| self.items.get(place)) {
             let moved = part.body.len();
             part.body.extend_from_slice(&self.body[item.whole.clone()]);
@@ -115,7 +115,6 @@ impl Chunk {
         [self.only(0..middle), self.only(middle..self.len())]
     }
 
-    /// The document at a place, as it came.
     pub fn document(&self, place: usize) -> Option<Document> {
         let item = self.items.get(place)?;
         let body = String::from_utf8_lossy(&self.body[item.row.clone()]).into_owned();
@@ -144,24 +143,24 @@ mod tests {
 
     #[test]
     fn each_action_has_its_lines() {
-        let mut gathering = Gathering::default();
-        gathering.add(Action::Upsert, document("a\"b", None, "{\"x\":1}"));
-        gathering.add(Action::Replace, document("c", Some(7), "{\"x\":2}"));
-        gathering.add(Action::Delete, document("d", None, "{}"));
+        let mut builder = ChunkBuilder::default();
+        builder.add(Action::Upsert, document("a\"b", None, "{\"x\":1}"));
+        builder.add(Action::Replace, document("c", Some(7), "{\"x\":2}"));
+        builder.add(Action::Delete, document("d", None, "{}"));
         let expected = "{\"update\":{\"_id\":\"a\\\"b\",\"retry_on_conflict\":3}}\n{\"doc\":{\"x\":1},\"doc_as_upsert\":true}\n\
              {\"index\":{\"_id\":\"c\",\"version\":7,\"version_type\":\"external_gte\"}}\n{\"x\":2}\n\
              {\"delete\":{\"_id\":\"d\"}}\n";
-        assert_eq!(text(&gathering.seal()), expected);
+        assert_eq!(text(&builder.seal()), expected);
     }
 
     #[test]
     fn a_part_has_the_same_lines_and_documents() {
-        let mut gathering = Gathering::default();
+        let mut builder = ChunkBuilder::default();
         let documents: Vec<_> = (0..5).map(|n| document(&n.to_string(), Some(n), &format!("{{\"n\":{n}}}"))).collect();
-        documents.iter().for_each(|document| gathering.add(Action::Replace, document.clone()));
-        let chunk = gathering.seal();
+        documents.iter().for_each(|document| builder.add(Action::Replace, document.clone()));
+        let chunk = builder.seal();
         let part = chunk.only([1, 4]).only([1]);
-        let mut same = Gathering::default();
+        let mut same = ChunkBuilder::default();
         same.add(Action::Replace, documents[4].clone());
         assert_eq!(text(&part), text(&same.seal()));
         assert_eq!(part.document(0).as_ref(), Some(&documents[4]));
@@ -172,8 +171,8 @@ mod tests {
 
     #[test]
     fn a_line_feed_within_a_row_does_not_end_its_line() {
-        let mut gathering = Gathering::default();
-        gathering.add(Action::Replace, document("a", None, "{\"j\":{\n\"x\":\r\n1}}"));
-        assert_eq!(text(&gathering.seal()).lines().count(), 2);
+        let mut builder = ChunkBuilder::default();
+        builder.add(Action::Replace, document("a", None, "{\"j\":{\n\"x\":\r\n1}}"));
+        assert_eq!(text(&builder.seal()).lines().count(), 2);
     }
 }

@@ -43,7 +43,7 @@ impl Delivery {
         };
         match answer.status {
             200..=299 => match fates(&answer.body, chunk.len()) {
-                Ok(fates) => self.settle(&chunk, fates, answer.retry_after, waiting).await,
+                Ok(fates) => self.count_fates(&chunk, fates, answer.retry_after, waiting).await,
                 Err(error) if error.class == ErrorClass::Transient => self.again(chunk, error, None, waiting).await,
                 Err(error) => Err(error),
             },
@@ -72,7 +72,7 @@ impl Delivery {
     }
 
     /// Counts what was acknowledged, keeps what was refused, and puts aside what must be sent again.
-    async fn settle(
+    async fn count_fates(
         &mut self,
         chunk: &Chunk,
         fates: Vec<DocumentFate>,

@@ -9,7 +9,7 @@ use vitrina_shared::domain::error_class::without_values;
 use crate::{
     elasticsearch::{Action, BulkEndpoint, BulkWriter, Document, Index, Written, number_above, version},
     sink::{
-        BatchError, Items, Rejected,
+        BatchError, Rejected, SinkRows,
         external::{Overtaken, PageWriter, PageWritten, Record},
     },
 };
@@ -30,7 +30,7 @@ pub struct PageWriting {
 
 #[async_trait]
 impl PageWriter for PageWriting {
-    async fn take(&mut self, mut records: Items<'_, Record>) -> Result<(), BatchError> {
+    async fn take(&mut self, mut records: SinkRows<'_, Record>) -> Result<(), BatchError> {
         let version = Some(version(self.number));
         while let Some(Record { id, doc }) = records.try_next().await? {
             self.writer.push(Document { id, version, body: doc }).await?;
@@ -71,7 +71,7 @@ async fn keep_refused(
     let mut writer = BulkWriter::new(endpoint, action, rejected.len() as u64);
     let ids: Vec<&str> = rejected.iter().map(|row| row.id.as_str()).filter(|id| !id.is_empty()).collect();
     for together in ids.chunks(KEPT_TOGETHER) {
-        for (id, body) in index.fetch(together).await? {
+        for (id, body) in index.fetch(together, true).await? {
             writer.push(Document { id, version: Some(0), body }).await?;
         }
     }

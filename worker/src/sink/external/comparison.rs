@@ -1,9 +1,9 @@
 //! Compares an external sink with its source, and repairs it.
 //!
 //! No statement can read both sides. So both are read once, row by row and page by page; of each row its id and a
-//! fingerprint of its document are put down in tables of the session, where the server tells them apart (`sides`). Neither
+//! fingerprint of its document are put down in tables of the session, where the server compares them (`sides`). Neither
 //! the worker nor the server ever holds more than ids and fingerprints. What differs is read once more, as it is by
-//! then on both sides, and only then called drift (`recheck`); `repair` writes just that, `counts` tells numbers alone.
+//! then on both sides, and only then called drift (`recheck`); `repair` writes just that, `counts` reports numbers alone.
 
 mod counts;
 mod recheck;
@@ -63,7 +63,7 @@ impl Comparison<'_> {
         let mut counted = self.count().await?;
         let mut totals = counted.totals.clone();
         if totals.in_flight > 0 || totals.source_rows != totals.target_rows {
-            totals = self.tell_apart(tx).await?;
+            totals = self.read_and_compare(tx).await?;
             self.confirm_differing(tx, &mut totals).await?;
             self.leave_out_versions(&mut counted, &totals).await?;
         }
@@ -74,7 +74,7 @@ impl Comparison<'_> {
     /// Compares keys or rows, and reads what differs once more.
     async fn compare(&self, tx: &mut PgConnection) -> Result<Reconciliation, BatchError> {
         let mut counted = self.count().await?;
-        let mut totals = self.tell_apart(tx).await?;
+        let mut totals = self.read_and_compare(tx).await?;
         self.leave_out_versions(&mut counted, &totals).await?;
         let sample = self.confirm_differing(tx, &mut totals).await?;
         let agree = totals.differing() == 0;

@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 const DEEPEST: u32 = 64;
 
 /// The fields of a document, each still in its JSON text.
-pub type Fields<'a> = BTreeMap<String, &'a RawValue>;
+pub type DocumentFields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// A number that is the same for documents with the same values in these fields, and hardly for others.
 pub fn fingerprint(document: &str, fields: &[String]) -> i64 {
     let mut hasher = DefaultHasher::new();
-    match serde_json::from_str::<Fields<'_>>(document) {
+    match serde_json::from_str::<DocumentFields<'_>>(document) {
         Err(_) => hash_text(document, &mut hasher),
         Ok(found) => {
             for field in fields {
@@ -56,7 +56,7 @@ fn hash_value(text: &str, depth: u32, hasher: &mut DefaultHasher) {
 }
 
 fn hash_object(text: &str, depth: u32, hasher: &mut DefaultHasher) -> bool {
-    let Ok(members) = serde_json::from_str::<Fields<'_>>(text) else { return false };
+    let Ok(members) = serde_json::from_str::<DocumentFields<'_>>(text) else { return false };
     ('{', members.len()).hash(hasher);
     for (name, value) in members {
         name.hash(hasher);

@@ -36,7 +36,7 @@ pub async fn write(
     for together in rows.chunks(TOGETHER) {
         let ids: Vec<String> = together.iter().map(|row| id_of_row(&row.key)).collect();
         let known: Vec<&str> = ids.iter().map(String::as_str).filter(|id| !id.is_empty()).collect();
-        let found = sink.fetch(&known).await?;
+        let found = sink.fetch(&known, true).await?;
         let (same, changed): (Vec<_>, Vec<_>) = ids
             .into_iter()
             .zip(together)

@@ -51,7 +51,6 @@ struct Comparison<'a> {
     differing: Option<(Closer, Vec<Key>)>,
 }
 
-/// What `counts` returns.
 #[derive(Debug, Deserialize)]
 struct Counted {
     #[serde(flatten)]
@@ -60,7 +59,6 @@ struct Counted {
     bounds: Bounds,
 }
 
-/// What `coarse` returns.
 #[derive(Debug, Deserialize)]
 struct Coarse {
     same_rows: i64,
@@ -70,7 +68,6 @@ struct Coarse {
     buckets: Vec<u32>,
 }
 
-/// What `narrow` returns.
 #[derive(Debug, Default, Deserialize)]
 struct Narrow {
     #[serde(flatten)]
@@ -79,7 +76,6 @@ struct Narrow {
     keys: Vec<Key>,
 }
 
-/// What `details` returns.
 #[derive(Debug, Deserialize)]
 struct Detail {
     key: Key,

@@ -41,13 +41,17 @@ impl Completion {
         &self,
         tx: &mut PgConnection,
         run: RunId,
-        keys: &str,
+        keys: Option<&str>,
         (mart, limit): (&Mart, &RemovalLimit),
     ) -> Result<Completed, BatchError> {
         let (written, removed) = match self {
             Self::Sweep { count } => {
-                let nothing_is_gone = is_complete(tx, run, count.as_deref()).await?;
-                (0, if nothing_is_gone { 0 } else { remove(tx, mart, limit, &mart.remove_unread(keys)).await? })
+                if is_complete(tx, run, count.as_deref()).await? {
+                    return Ok(Completed::default());
+                }
+                let keys =
+                    keys.ok_or_else(|| BatchError::fatal("no statement selects the keys of the pipeline's source"))?;
+                (0, remove(tx, mart, limit, &mart.remove_unread(keys)).await?)
             }
             Self::Swap { gathering, delete, make_room, replace } => {
                 let removed = remove(tx, mart, limit, delete).await?;

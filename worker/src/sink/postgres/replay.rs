@@ -15,7 +15,7 @@ pub async fn write(mart: &Mart, tx: &mut PgConnection, rows: &[Row]) -> Result<V
         "with written as ({}) select 0::bigint, count(*), null::text[], false from written",
         mart.upsert(&arrived(mart, "", "($5)[3]::json")),
     );
-    // At the end of the transaction nobody could say which row a constraint refuses.
+    // A constraint that is checked at the end of the transaction would not name the row it refuses.
     sqlx::raw_sql("set constraints all immediate").execute(&mut *tx).await?;
     let mut fates = Vec::with_capacity(rows.len());
     for row in rows {

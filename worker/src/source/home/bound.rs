@@ -122,7 +122,7 @@ async fn by_clock(
         let key = checkpoint.key.as_str();
         let lookback = Some(TimeDelta::seconds(walk.lookback_seconds.into())).filter(|seconds| !seconds.is_zero());
         let lookback = lookback.and_then(|seconds| Some(key_time(key)? - seconds));
-        // Of an earlier run that is run again, nobody knows the bound; the runs after it have read what was missing.
+        // The bound of an earlier run that is run again is unknown; the runs after it have read what was missing.
         let is_current = horizon.checkpoint.as_deref() == Some(key);
         let unsettled =
             is_current.then(|| clock_key::unsettled_since(key, key_type, horizon.last, hidden_cut)).flatten();
@@ -143,7 +143,7 @@ async fn by_clock(
     })
 }
 
-/// Looks at the horizon and at the clock. Where that went back since the last look, all pipelines that walk by it are told.
+/// Reads the horizon and the clock. If the clock went back since the last reading, all pipelines that walk by it read again.
 async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run: RunId) -> Result<Horizon, BatchError> {
     let asked = Instant::now();
     let horizon = horizon::read(connection, run, horizon::PATIENCE).await?;
@@ -153,7 +153,7 @@ async fn read_horizon(connection: &mut PgConnection, clock: &DatabaseClock, run:
     Ok(horizon::read(connection, run, horizon::PATIENCE).await?)
 }
 
-/// Waits for transactions whose starts nobody can see. Those that stay open are passed: their rows are read again later.
+/// Waits for transactions whose start the server does not show. Those that stay open are passed: their rows are read again later.
 async fn wait_for_unseen(
     connection: &mut PgConnection,
     unseen: Vec<Reread>,

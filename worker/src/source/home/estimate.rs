@@ -74,7 +74,16 @@ mod tests {
         let query = guard::parse(query, &schemas).expect("a query");
         let described = Describing::new(db.pool().clone()).describe(query, (None, None), &schemas).await;
         let (query, Description { columns, types, relations, origins, unsteady }) = described.expect("a good query");
-        let reader = Reader { query, arriving: columns.clone(), columns, types, relations, origins, unsteady };
+        let reader = Reader {
+            query,
+            arriving: columns.clone(),
+            stages: Vec::new(),
+            columns,
+            types,
+            relations,
+            origins,
+            unsteady,
+        };
         Walk {
             columns: WalkColumn::find("id", &reader).into_iter().collect(),
             reader: Arc::new(reader),

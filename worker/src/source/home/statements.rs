@@ -226,7 +226,6 @@ impl<'a> PageSql<'a> {
         self.walk.null_keys_first && self.bound != Bound::None
     }
 
-    /// The columns of the walk, of the given relation.
     pub fn names(&self, relation: &str) -> Vec<String> {
         self.columns.iter().map(|column| format!("{relation}.{}", quote(&column.name))).collect()
     }

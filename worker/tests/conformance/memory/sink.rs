@@ -14,7 +14,7 @@ use vitrina_shared::{
     store::runs::OpenRun,
 };
 use vitrina_worker::sink::{
-    BatchError, Completed, External, ExternalSink, Items, Opening, Prepared, Rejected, Sink, SinkKind,
+    BatchError, Completed, External, ExternalSink, Opening, Prepared, Rejected, Sink, SinkKind, SinkRows,
     external::{Contents, Mending, Overtaken, PageStart, PageWriter, PageWritten, Record, TakeDocument},
 };
 
@@ -128,7 +128,7 @@ impl ExternalSink for Target {
         Ok(Box::new(All(self.memory.documents())))
     }
 
-    async fn fetch(&self, ids: &[&str]) -> Result<HashMap<String, String>, BatchError> {
+    async fn fetch(&self, ids: &[&str], _: bool) -> Result<HashMap<String, String>, BatchError> {
         let wanted = |(id, _): &(String, String)| ids.contains(&id.as_str());
         Ok(self.memory.documents().into_iter().filter(wanted).collect())
     }
@@ -156,7 +156,7 @@ impl Contents for All {
 
 #[async_trait]
 impl PageWriter for Page {
-    async fn take(&mut self, records: Items<'_, Record>) -> Result<(), BatchError> {
+    async fn take(&mut self, records: SinkRows<'_, Record>) -> Result<(), BatchError> {
         self.taken.extend(records.try_collect::<Vec<_>>().await?);
         Ok(())
     }

@@ -39,14 +39,14 @@ impl Counted {
 }
 
 impl Comparison<'_> {
-    /// The column whose least and greatest values are told: what grows with every change, or else the key.
+    /// The column whose least and greatest values are reported: what grows with every change, or else the key.
     pub fn control(&self) -> Option<&SourceColumn> {
         let name = self.of.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
         let name = name.or(self.of.subject.walk().key.first().map(|key| &key.name));
         self.of.subject.column(name.filter(|name| self.of.subject.is_untouched(name))?)
     }
 
-    /// The same, where the sink has its values in the same order. Values of others are not told.
+    /// The same, where the sink has its values in the same order. Values of other columns are not reported.
     fn ordered_control(&self) -> Option<&SourceColumn> {
         self.control().filter(|column| self.sink.keeps_order(column))
     }

@@ -15,7 +15,8 @@ use vitrina_shared::{
 use super::{Comparison, SAMPLE, sides::document};
 use crate::{
     error::BatchError,
-    sink::external::fingerprint::{Fields, same_value},
+    row_id,
+    sink::external::fingerprint::{DocumentFields, same_value},
     source::{RowsQuery, Scope, SourceRow, Wanted, fill_block},
     step::ProcessedRow,
 };
@@ -107,17 +108,23 @@ impl Comparison<'_> {
     pub async fn unsteady(&self, tx: &mut PgConnection) -> Result<i64, BatchError> {
         let scope = self.of.scope(tx).await?;
         let sought = comparison::differing(tx, None, SAMPLE as i64).await?;
-        let once: Vec<Candidate> = self.candidates(tx, &scope, sought.clone()).try_collect().await?;
-        let twice: Vec<Candidate> = self.candidates(tx, &scope, sought).try_collect().await?;
-        let unsteady = once.iter().zip(&twice).filter(|(once, twice)| once.doc != twice.doc);
-        Ok(unsteady.count() as i64)
+        // What is kept of a row is small: a row may not be.
+        let hash = |candidate: Candidate| candidate.doc.map(|doc| row_id::digest(&doc));
+        let once: Vec<_> = self.candidates(tx, &scope, sought.clone()).map_ok(hash).try_collect().await?;
+        let twice: Vec<_> = self.candidates(tx, &scope, sought).map_ok(hash).try_collect().await?;
+        Ok(once.iter().zip(&twice).filter(|(once, twice)| once != twice).count() as i64)
     }
 
     /// Which of them differ still.
     pub async fn recheck(&self, mut candidates: Vec<Candidate>) -> Result<Vec<Rechecked>, BatchError> {
-        let ids: Vec<&str> =
-            candidates.iter().map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect();
-        let mut found = self.sink.fetch(&ids).await?;
+        // Of what the source does not have it matters only that it is there.
+        let is_compared = |candidate: &Candidate| self.of.depth == Depth::Rows && candidate.doc.is_some();
+        let ids = |compared: bool| -> Vec<&str> {
+            let wanted = candidates.iter().filter(|candidate| is_compared(candidate) == compared);
+            wanted.map(|candidate| candidate.id.as_str()).filter(|id| !id.is_empty()).collect()
+        };
+        let mut found = self.sink.fetch(&ids(true), true).await?;
+        found.extend(self.sink.fetch(&ids(false), false).await?);
         let fates = self.fates(candidates.iter_mut().map(|candidate| candidate.doc.take()).collect()).await?;
         let rechecked = candidates.into_iter().zip(fates).filter_map(|(candidate, fate)| {
             let stored = found.remove(&candidate.id);
@@ -157,12 +164,13 @@ impl Comparison<'_> {
             return BTreeMap::new();
         };
         let (Ok(source), Ok(target)) =
-            (serde_json::from_str::<Fields<'_>>(written), serde_json::from_str::<Fields<'_>>(stored))
+            (serde_json::from_str::<DocumentFields<'_>>(written), serde_json::from_str::<DocumentFields<'_>>(stored))
         else {
             return BTreeMap::new();
         };
-        let value =
-            |fields: &Fields<'_>, name: &String| fields.get(name).map_or("null", |value| value.get()).to_owned();
+        let value = |fields: &DocumentFields<'_>, name: &String| {
+            fields.get(name).map_or("null", |value| value.get()).to_owned()
+        };
         let pairs = self.fields.iter().map(|name| (name, value(&source, name), value(&target, name)));
         pairs
             .filter(|(_, source, target)| !same_value(source, target))

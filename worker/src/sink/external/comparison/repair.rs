@@ -50,7 +50,7 @@ impl Comparison<'_> {
     async fn write(&self, tx: &mut PgConnection, remove_extra: bool, documents: u64) -> Result<Repaired, BatchError> {
         let limit = RemovalLimit::of(self.of.subject.draft());
         // Taken before the rows are read: whatever was read before them is older.
-        let number = write_numbers::take(tx).await?;
+        let number = write_numbers::take(&mut *self.of.sessions.acquire().await?).await?;
         let mut writer = self.sink.mend(number, Mending::Write(MOST_REFUSED));
         let mut remover = self.sink.mend(number, Mending::Remove);
         let scope = self.of.scope(tx).await?;

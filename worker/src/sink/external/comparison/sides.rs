@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl Comparison<'_> {
-    /// Reads both sides and has the server tell them apart.
-    pub async fn tell_apart(&self, tx: &mut PgConnection) -> Result<Totals, BatchError> {
+    /// Reads both sides into temporary tables and has the server compare them.
+    pub async fn read_and_compare(&self, tx: &mut PgConnection) -> Result<Totals, BatchError> {
         comparison::prepare(tx).await?;
         self.put_down_source(tx, false).await?;
         if comparison::repeats(tx).await? {
@@ -48,7 +48,7 @@ impl Comparison<'_> {
                 let id = id_of_row(&key);
                 // A row that is too long cannot be the same as any document.
                 let hash = document(fate.as_ref()).map_or(0, |document| self.hash(document));
-                down.add(&Entry { key: self.told_key(&id, &key), id: &id, hash, settled });
+                down.add(&Entry { key: self.key_beside_id(&id, &key), id: &id, hash, settled });
                 down.send().await?;
             }
             if !more {
@@ -82,8 +82,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// The key in JSON, unless the id says it all.
-    fn told_key(&self, id: &str, key: &[Option<String>]) -> Option<String> {
+    /// The key in JSON, unless the id is the key.
+    fn key_beside_id(&self, id: &str, key: &[Option<String>]) -> Option<String> {
         let [Some(only)] = key else { return serde_json::to_string(key).ok() };
         if only == id { None } else { serde_json::to_string(key).ok() }
     }

@@ -51,7 +51,7 @@ impl Sides<'_> {
         pairs.map(|(one, other)| format!("{one} = {other}")).collect::<Vec<_>>().join(" and ")
     }
 
-    /// The column whose least and greatest values are told: what grows with every change, or else the key.
+    /// The column whose least and greatest values are reported: what grows with every change, or else the key.
     pub fn control(&self) -> Option<(&SourceColumn, &TargetColumn)> {
         let compared = self.compared();
         let key = self.subject.draft().incremental_key.as_ref();
@@ -123,12 +123,10 @@ impl Sides<'_> {
         format!("hash_record_extended(row({}), 0)", values.join(", "))
     }
 
-    /// The target's key as `k1 …`.
     pub fn target_keys(&self) -> String {
         self.keys(Side::Target)
     }
 
-    /// The values of the target's key, as they are compared.
     pub fn target_key_values(&self) -> Vec<String> {
         self.key_values(Side::Target)
     }
@@ -155,7 +153,7 @@ impl Sides<'_> {
             .into_iter()
             .flat_map(|pair| {
                 let value = format!("({})", side.value(pair));
-                // As a run tells them apart.
+                // As a run distinguishes them.
                 let identity = pair.1.identity;
                 if identity != Identity::Image && pair.1.own_type().hashes_itself() {
                     identified(&value, identity)

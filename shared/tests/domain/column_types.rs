@@ -1,11 +1,10 @@
 //! What follows from a column's type, and that the server knows every type of the table by its name.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use vitrina_shared::{
     domain::{
         ColumnType, Equal,
         clock_key::ClockKey,
-        column_type::{Extremes, Field},
+        column_type::{Extremes, Field, ScalarType},
     },
     testing::TestDatabase,
 };
@@ -38,6 +37,23 @@ async fn every_type_of_the_table_is_one_of_the_server_under_the_name_that_it_wri
     assert_eq!(unknown, Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn every_type_that_a_step_makes_has_the_names_and_the_oid_that_the_server_gives_it() {
+    let db = TestDatabase::create().await;
+    for name in ScalarType::all_names() {
+        let made = ScalarType::named(name).unwrap();
+        let (oid, written): (i64, String) =
+            sqlx::query_as("select to_regtype($1)::oid::int8, format_type(to_regtype($1), null)")
+                .bind(name)
+                .fetch_one(db.pool())
+                .await
+                .unwrap();
+        assert_eq!((oid, written.as_str()), (i64::from(made.oid), made.name), "{name}");
+        assert_eq!(of(made.name).scalar(), Some(made.scalar), "{name}");
+    }
+    assert_eq!(of("integer[]").scalar(), None);
+}
+
 #[test]
 fn every_line_of_the_table_agrees_with_itself() {
     for name in listed() {
@@ -47,7 +63,10 @@ fn every_line_of_the_table_agrees_with_itself() {
         assert_eq!(found.is_json(), found.field() == Field::Object, "{name}");
         assert!(!found.is_ordered_in_index() || found.can_be_key(), "{name}: an order is one of keys");
         let stranger = of(&format!("content.{name}"));
-        assert!(!stranger.can_be_key() && !stranger.hashes_itself() && !stranger.is_json(), "{name} of somebody else");
+        assert!(
+            !stranger.can_be_key() && !stranger.hashes_itself() && !stranger.is_json(),
+            "{name} of an unknown type"
+        );
     }
 }
 

@@ -1,13 +1,11 @@
 //! The SQL of a page: read, upsert and report in one statement, so that no row leaves the server.
 //!
-//! It is chosen where source and target are both in the home database and no step changes the rows (`plan`). A page's
-//! statement returns `(rows_read, rows_written, last, more)`. It executes with the rights to write marts, and the user's query
+//! It is chosen where the source's pages are SQL of the home database and no step changes the rows (`plan`). A page's statement
+//! returns `(rows_read, rows_written, last, more)`. It executes with the rights to write marts, and the user's query
 //! within it with the rights to read sources (`source::home`). Both get the parameters of `source::home::PageSql`.
 
-use crate::{
-    sink::PostgresSink,
-    source::home::{PageSql, TOTAL},
-};
+use super::PostgresSink;
+use crate::source::home::{PageSql, TOTAL};
 
 pub fn statement(source: PageSql<'_>, sink: &PostgresSink) -> String {
     // Rows that are gathered count as written when they change the mart.

@@ -1,0 +1,120 @@
+//! `etl.etl_worker_steps`: the steps in code that workers bring with them.
+
+use sqlx::{PgConnection, types::Json};
+
+use crate::domain::transform::{PublishedColumn, PublishedStep};
+
+/// A step of live workers.
+#[derive(Debug)]
+pub struct LiveStep {
+    pub declaration: PublishedStep,
+    /// How many live workers have a step of the name.
+    pub workers: i64,
+}
+
+/// Replaces what a worker has.
+pub async fn publish(connection: &mut PgConnection, worker: &str, steps: &[PublishedStep]) -> sqlx::Result<()> {
+    let (names, versions): (Vec<_>, Vec<_>) =
+        steps.iter().map(|step| (step.name.clone(), step.version.clone())).unzip();
+    let declarations: Vec<_> = steps.iter().map(Json).collect();
+    sqlx::query!(
+        r#"
+        with gone as (delete from etl.etl_worker_steps where worker = $1 and not name = any($2))
+        insert into etl.etl_worker_steps (worker, name, version, declaration)
+        select $1, s.name, s.version, s.declaration
+        from unnest($2::text[], $3::text[], $4::jsonb[]) as s (name, version, declaration)
+        on conflict (worker, name) do update
+        set version = excluded.version, declaration = excluded.declaration, published_at = now()
+        "#,
+        worker,
+        &names,
+        &versions,
+        declarations as Vec<Json<&PublishedStep>>,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The steps of live workers, by name. Of several versions the one that was published last is shown.
+pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<LiveStep>> {
+    let rows = sqlx::query!(
+        r#"
+        select distinct on (s.name) s.declaration as "declaration: Json<PublishedStep>",
+               count(*) over (partition by s.name) as "workers!"
+        from etl.etl_worker_steps s
+        join apalis.workers w on w.id = s.worker
+        where w.worker_type = $1 and w.last_seen between now() - interval '1 minute' and now() + interval '1 minute'
+        order by s.name, s.published_at desc, s.worker
+        "#,
+        queue,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| LiveStep { declaration: row.declaration.0, workers: row.workers }).collect())
+}
+
+/// Whether a live worker has all of these steps.
+pub async fn are_on_one_worker(connection: &mut PgConnection, queue: &str, names: &[String]) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"
+        select exists (
+            select
+            from apalis.workers w
+            where w.worker_type = $1 and w.last_seen between now() - interval '1 minute' and now() + interval '1 minute'
+              and not exists (
+                  select
+                  from unnest($2::text[]) as wanted (name)
+                  where not exists (
+                      select from etl.etl_worker_steps s where s.worker = w.id and s.name = wanted.name
+                  )
+              )
+        ) as "is_there!"
+        "#,
+        queue,
+        names,
+    )
+    .fetch_one(connection)
+    .await
+}
+
+/// A column of a type as SQL writes it, of any length; none where the server has no such type of its own.
+pub async fn column(
+    connection: &mut PgConnection,
+    name: &str,
+    type_name: &str,
+) -> sqlx::Result<Option<PublishedColumn>> {
+    let found = sqlx::query!(
+        r#"
+        select t.oid::bigint as "oid!", format_type(t.oid, null) as "type_name!"
+        from pg_type t
+        where t.oid = to_regtype($1) and t.oid < 16384 and t.typtype in ('b', 'r', 'm')
+        "#,
+        type_name,
+    )
+    .fetch_optional(connection)
+    .await;
+    match found {
+        Ok(row) => Ok(row.and_then(|row| {
+            let type_oid = u32::try_from(row.oid).ok()?;
+            Some(PublishedColumn { name: name.to_owned(), type_name: row.type_name, type_oid })
+        })),
+        // What is no name of a type at all is a mistake of syntax to servers before 16.
+        Err(error) if error.as_database_error().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes what workers had that the queue does not know any more.
+pub async fn prune(connection: &mut PgConnection) -> sqlx::Result<u64> {
+    let pruned = sqlx::query!(
+        r#"
+        delete from etl.etl_worker_steps s
+        where s.published_at < now() - interval '5 minutes'
+          and not exists (select from apalis.workers w where w.id = s.worker)
+        "#,
+    )
+    .execute(connection)
+    .await?;
+    Ok(pruned.rows_affected())
+}

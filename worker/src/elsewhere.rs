@@ -1,0 +1,99 @@
+//! Plans with steps that this worker does not have: it gives their jobs back, and a worker that has them takes those.
+//!
+//! Where no live worker has them, workers may just be restarting. After a while the run fails and says what is missing.
+
+use std::{
+    collections::HashMap,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use sqlx::PgConnection;
+use vitrina_shared::{domain::Task, jobs::BATCH_QUEUE, store::worker_steps};
+
+use crate::{error::BatchError, mutex::unpoisoned, step::StepRegistry};
+
+/// How long no live worker may have a step before a run fails, in heartbeats.
+const PATIENT_HEARTBEATS: u32 = 30;
+
+/// Steps that no live worker had when this worker asked.
+#[derive(Debug)]
+pub struct Lacking {
+    patience: Duration,
+    since: Mutex<HashMap<Vec<String>, Asked>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    first: Instant,
+    last: Instant,
+}
+
+impl Lacking {
+    pub fn new(heartbeat: Duration) -> Self {
+        Self { patience: heartbeat * PATIENT_HEARTBEATS, since: Mutex::default() }
+    }
+
+    /// Notes that no live worker has these steps. Whether that has been so for too long.
+    fn note_nowhere(&self, steps: &[String]) -> bool {
+        let mut since = unpoisoned(&self.since);
+        if !since.contains_key(steps) {
+            tracing::warn!(steps = steps.join(", "), "a plan waits for steps in Python that no live worker has");
+        }
+        // What was not asked for lately may have been somewhere meanwhile.
+        since.retain(|_, asked| asked.last.elapsed() < self.patience);
+        let now = Instant::now();
+        let asked = since.entry(steps.to_vec()).or_insert(Asked { first: now, last: now });
+        asked.last = now;
+        asked.first.elapsed() >= self.patience
+    }
+
+    fn note_somewhere(&self, steps: &[String]) {
+        unpoisoned(&self.since).remove(steps);
+    }
+
+    /// Refuses a plan with a step that is not among those of this worker.
+    pub async fn refuse(
+        &self,
+        own: &StepRegistry,
+        connection: &mut PgConnection,
+        tasks: &[Task],
+    ) -> Result<(), BatchError> {
+        let lacking = own.lacking(tasks);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let names = lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        if worker_steps::are_on_one_worker(connection, BATCH_QUEUE, &lacking).await? {
+            self.note_somewhere(&lacking);
+            return Err(BatchError::Elsewhere(format!("another worker has {names}")));
+        }
+        if !self.note_nowhere(&lacking) {
+            return Err(BatchError::Elsewhere(format!("no live worker has {names}")));
+        }
+        Err(BatchError::fatal(format!(
+            "the plan names {names} in Python, and for a while no live worker has had all of this: start a worker whose \
+             VITRINA_PYTHON_PATH has it, or change the plan"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_missing_for_as_long_as_every_answer_says_so() {
+        let lacking = Lacking::new(Duration::from_millis(10));
+        let steps = ["slug".to_owned()];
+        assert!(!lacking.note_nowhere(&steps));
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(400) {
+            std::thread::sleep(Duration::from_millis(50));
+            lacking.note_nowhere(&steps);
+        }
+        assert!(lacking.note_nowhere(&steps));
+        lacking.note_somewhere(&steps);
+        assert!(!lacking.note_nowhere(&steps));
+    }
+}

@@ -1,0 +1,69 @@
+//! The processes of a worker: as many as there are batches side by side, each for one block at a time.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+use vitrina_shared::config::PythonConfig;
+
+use super::process::{Process, ProcessError};
+use crate::mutex::unpoisoned;
+
+#[derive(Debug)]
+pub struct Pool {
+    config: PythonConfig,
+    path: PathBuf,
+    /// Of the code that the worker has published.
+    version: String,
+    room: Semaphore,
+    idle: Mutex<Vec<Process>>,
+    asked: AtomicU64,
+}
+
+#[derive(Deserialize)]
+struct Loaded {
+    version: String,
+}
+
+impl Pool {
+    pub fn new(config: PythonConfig, path: PathBuf, processes: usize, (first, version): (Process, String)) -> Self {
+        let (room, idle) = (Semaphore::new(processes), Mutex::new(vec![first]));
+        Self { config, path, version, room, idle, asked: AtomicU64::new(0) }
+    }
+
+    pub fn next_id(&self) -> u64 {
+        self.asked.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Has a block executed. The process is used again if it has answered; otherwise it is killed.
+    pub async fn ask(&self, step: &str, id: u64, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
+        let ended = |_| ProcessError::Ended("is not wanted any more".to_owned());
+        let _room = self.room.acquire().await.map_err(ended)?;
+        let mut process = match self.idle() {
+            Some(process) => process,
+            None => self.start().await?,
+        };
+        let answer = process.ask((step, id), request, self.config.timeout).await?;
+        unpoisoned(&self.idle).push(process);
+        Ok(answer)
+    }
+
+    /// A process that waits for work; one that has died meanwhile is left out.
+    fn idle(&self) -> Option<Process> {
+        let mut idle = unpoisoned(&self.idle);
+        std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.is_alive().then_some(process))
+    }
+
+    /// All processes execute the code that the worker has published.
+    async fn start(&self) -> Result<Process, ProcessError> {
+        let (process, loaded) = Process::start(&self.config, &self.path).await?;
+        let loaded: Loaded = serde_json::from_slice(&loaded).map_err(|_| ProcessError::Rubbish)?;
+        if loaded.version == self.version { Ok(process) } else { Err(ProcessError::Changed) }
+    }
+}

@@ -1,0 +1,133 @@
+"""Steps that do what no step should. Those with `once` do it where the file of that name is not there yet."""
+
+import os
+import time
+
+import vitrina
+
+FILE = {"type": "object", "properties": {"file": {"type": "string"}}}
+
+
+def is_first(options):
+    """Whether nothing bad was done so far. Leaves this process's number for the test."""
+    file = options.get("file")
+    if file is None:
+        return True
+    if os.path.exists(file):
+        return False
+    with open(file + ".new", "w") as made:
+        made.write(str(os.getpid()))
+    os.rename(file + ".new", file)
+    return True
+
+
+def capitals(rows):
+    for row in rows:
+        row["name"] = row["name"].upper()
+    return rows
+
+
+def bad(function):
+    return vitrina.step(columns={"name": "text"}, options=FILE, name=function.__name__)(function)
+
+
+@bad
+def killed(rows, options):
+    if any(row["id"] == 15 for row in rows) and is_first(options):
+        os.kill(os.getpid(), 9)
+    return capitals(rows)
+
+
+@bad
+def hangs(rows, options):
+    if any(row["id"] == 15 for row in rows) and is_first(options):
+        time.sleep(600)
+    return capitals(rows)
+
+
+@bad
+def leaks(rows, options):
+    if is_first(options):
+        kept = []
+        while True:
+            kept.append(bytearray(16 * 1024 * 1024))
+    return capitals(rows)
+
+
+@bad
+def exits(rows, options):
+    if is_first(options):
+        os._exit(3)
+    return capitals(rows)
+
+
+@bad
+def prints(rows, options):
+    for _ in range(1000):
+        print("rubbish", "x" * 500)
+    os.write(1, b"VTR1\x00\x00\x00\x02{}\xff\xfe no line end")
+    os.system("echo from another program")
+    return capitals(rows)
+
+
+@bad
+def rests(rows, options):
+    if is_first(options):
+        raise vitrina.Retry(2)
+    return capitals(rows)
+
+
+@bad
+def fails(rows, options):
+    raise vitrina.Fatal(f"never {rows[0]['name']}")
+
+
+@bad
+def raises(rows, options):
+    return rows[0]["no such column"]
+
+
+@bad
+def too_many(rows, options):
+    return rows + rows
+
+
+@bad
+def too_few(rows, options):
+    return rows[1:]
+
+
+@bad
+def reverses(rows, options):
+    return rows[::-1]
+
+
+@bad
+def changes_key(rows, options):
+    return [{**row, "id": row["id"] + 1} for row in rows]
+
+
+@bad
+def leaves_out_key(rows, options):
+    return [{"name": row["name"].upper()} for row in sorted(rows, key=lambda row: row["name"])]
+
+
+@bad
+def adds_column(rows, options):
+    return [{**row, "colour": "red"} for row in rows]
+
+
+@bad
+def returns_nothing(rows, options):
+    capitals(rows)
+
+
+@vitrina.step(columns={"name": "text"}, per_row=True)
+def picky(row):
+    if row["id"] % 10 == 3:
+        raise ValueError(f"{row['name']} is not wanted")
+    if row["id"] % 10 == 5:
+        raise vitrina.Reject(f"{row['name']} is refused")
+    if row["id"] % 10 == 7:
+        return {"name": 7}
+    return {"name": row["name"].upper()}

@@ -1,0 +1,75 @@
+//! Steps in Python in a worker of its own process: its end, and its log.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vitrina_shared::domain::Mode;
+
+use crate::{
+    support::{STEPS_IN_PYTHON, World, eventually, in_python, items},
+    worker_process::WorkerProcess,
+};
+
+fn start(world: &World, settings: &[(&str, &str)]) -> WorkerProcess {
+    let path = std::env::var("PATH").unwrap();
+    let base = [("VITRINA_PYTHON_PATH", STEPS_IN_PYTHON), ("PATH", path.as_str())];
+    WorkerProcess::start_with(&world.db.url(), &[&base, settings].concat())
+}
+
+fn is_alive(pid: &str) -> bool {
+    // A process that has ended and that init has not reaped yet has no command line.
+    std::fs::read(Path::new("/proc").join(pid).join("cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn python_ends_with_its_worker_and_another_worker_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pid");
+    let world = World::new().await;
+    world.items(1, 30).await;
+    let mut worker = start(&world, &[]);
+    let options = json!({"file": file.to_str().unwrap()});
+    let pipeline = world.pipeline(&in_python(items("hangs", Mode::Incremental, 10), "hangs", options)).await;
+    let run = world.run(pipeline).await;
+    let pid = eventually("the step hangs", || async { std::fs::read_to_string(&file).ok() }).await;
+    assert!(is_alive(&pid));
+    worker.kill();
+    eventually("the end of Python", || async { (!is_alive(&pid)).then_some(()) }).await;
+    assert_eq!(world.number("select count(*) from analytics.item").await, 10, "the batch before is whole");
+
+    let _other = start(&world, &[]);
+    let run = world.succeeded(run).await;
+    assert_eq!((run.rows_read, run.rows_written), (30, 30));
+    world.assert_same("select id, upper(name), modified from content.item", "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_step_says_is_in_the_log_with_its_run_and_an_exception_without_its_values() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log");
+    let log = || std::fs::read_to_string(&file).unwrap_or_default();
+    let world = World::new().await;
+    world.items(1, 10).await;
+    world.sql("update content.item set name = 'secret of ' || id").await;
+    let settings =
+        [("VITRINA_LOG_FILE", file.to_str().unwrap()), ("VITRINA_LOG_FORMAT", "json"), ("VITRINA_LOG", "info")];
+    let _worker = start(&world, &settings);
+    let talks = world.pipeline(&in_python(items("talks", Mode::Full, 20), "talks", json!({}))).await;
+    let run = world.succeeds(talks).await;
+    let fails = world.pipeline(&in_python(items("fails", Mode::Full, 20), "fails", json!({}))).await;
+    let failed = world.fails(fails).await;
+    assert_eq!(failed.error.as_deref(), Some("step `fails` says: never secret of 1"));
+    eventually("the failure in the log", || async { log().contains("run failed").then_some(()) }).await;
+
+    let log = log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said = |run: String, words: &str| {
+        let is_it = |line: &&Value| line.to_string().contains(&run) && line.to_string().contains(words);
+        lines.iter().find(is_it).unwrap_or_else(|| panic!("no `{words}` with {run} in {log}")).clone()
+    };
+    let printed = said(run.id.to_string(), "printed for");
+    assert!(printed.to_string().contains("\"step\":\"talks\""), "{printed}");
+    assert!(said(run.id.to_string(), "warned").to_string().to_lowercase().contains("warn"));
+    said(failed.id.to_string(), "bad.py");
+    assert!(!log.contains("secret"), "the log quotes a row: {log}");
+}
