@@ -96,20 +96,28 @@ CREATE FUNCTION etl.files_of(target text) RETURNS jsonb
     LANGUAGE sql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select jsonb_build_object(
-        'table', c.oid,
-        'files', case c.relkind
-            when 'p' then (
-                select coalesce(jsonb_object_agg(p.relid::oid, pg_relation_filenode(p.relid)), '{}')
-                from pg_partition_tree(c.oid) p
-                where p.isleaf
-            )
-            else jsonb_build_object(c.oid, pg_relation_filenode(c.oid))
-        end
+    with recursive mart as (
+        select c.oid, c.relkind
+        from pg_namespace n
+        join pg_class c on c.relnamespace = n.oid and c.relname = substr(target, length('analytics.') + 1)
+        where n.nspname = 'analytics' and target like 'analytics.%'
+    ),
+    parts as (
+        select oid, relkind from mart
+        union all
+        select c.oid, c.relkind
+        from parts p
+        join pg_inherits i on i.inhparent = p.oid and p.relkind = 'p'
+        join pg_class c on c.oid = i.inhrelid
     )
-    from pg_namespace n
-    join pg_class c on c.relnamespace = n.oid and c.relname = substr(target, length('analytics.') + 1)
-    where n.nspname = 'analytics' and target like 'analytics.%'
+    select jsonb_build_object(
+        'table', mart.oid,
+        'files', (
+            select coalesce(jsonb_object_agg(p.oid, pg_relation_filenode(p.oid)) filter (where p.relkind <> 'p'), '{}')
+            from parts p
+        )
+    )
+    from mart
 $$;
 
 COMMENT ON FUNCTION etl.files_of(target text) IS 'The table behind the name of a mart, and the file of each of its parts: others once it was created anew, truncated or rewritten';
@@ -119,7 +127,7 @@ CREATE FUNCTION etl.is_other_mart(noted jsonb, now jsonb) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select noted -> 'table' <> now -> 'table'
-        or exists (select from jsonb_each(noted -> 'files') part where now -> 'files' -> part.key <> part.value)
+        or exists (select from jsonb_each(nullif(noted -> 'files', 'null')) part where now -> 'files' -> part.key <> part.value)
 $$;
 
 COMMENT ON FUNCTION etl.is_other_mart(noted jsonb, now jsonb) IS 'Whether rows may be gone from a mart since its files were noted: it is another table, or a part has another file. Parts that came or went are not counted';
@@ -188,7 +196,7 @@ CREATE FUNCTION etl.note_files(noted jsonb, now jsonb) RETURNS jsonb
     AS $$
     select case
         when noted is null or now is null then coalesce(noted, now)
-        else noted || jsonb_build_object('files', (now -> 'files') || (noted -> 'files'))
+        else noted || jsonb_build_object('files', (now -> 'files') || coalesce(nullif(noted -> 'files', 'null'), '{}'))
     end
 $$;
 

@@ -5,7 +5,7 @@ create or replace function etl.is_other_mart(noted jsonb, now jsonb) returns boo
     set search_path = pg_catalog, pg_temp
 as $$
     select noted -> 'table' <> now -> 'table'
-        or exists (select from jsonb_each(noted -> 'files') part where now -> 'files' -> part.key <> part.value)
+        or exists (select from jsonb_each(nullif(noted -> 'files', 'null')) part where now -> 'files' -> part.key <> part.value)
 $$;
 
 comment on function etl.is_other_mart is

@@ -5,7 +5,7 @@ create or replace function etl.note_files(noted jsonb, now jsonb) returns jsonb
 as $$
     select case
         when noted is null or now is null then coalesce(noted, now)
-        else noted || jsonb_build_object('files', (now -> 'files') || (noted -> 'files'))
+        else noted || jsonb_build_object('files', (now -> 'files') || coalesce(nullif(noted -> 'files', 'null'), '{}'))
     end
 $$;
 

@@ -59,7 +59,7 @@ begin
         end;
     end loop;
 
-    -- What a migration has given before is not given again, because somebody may have taken it away. A table that is new since is
+    -- What a migration has given before is not given again, because an operator may have revoked it. A table that is new since is
     -- given, unless it was from its beginning (by default privileges) and is not any more.
     for gone in
         select g.schema_name as name from etl.etl_source_grants g
@@ -136,7 +136,7 @@ grant usage, create on schema etl_swap to vitrina_mart;
 grant select, insert, update, delete on all tables in schema analytics to vitrina_mart;
 alter default privileges in schema analytics grant select, insert, update, delete on tables to vitrina_mart;
 
--- Each function is for those who call it, and for nobody else. The owner of one is the role that it executes under, so the right
+-- Each function may be called only by the roles that need it. The owner of one is the role that it executes under, so the right
 -- is taken from owners too: what executes under a role cannot call further functions with its rights.
 do $$
 declare

@@ -328,6 +328,12 @@ async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten()
     run(db.admin(), "truncate analytics.parts; drop table analytics.parts; create table analytics.parts (id int) partition by list (id)").await;
     let begun = text(&mut app, "select etl.files_of('analytics.parts')::text").await;
     assert!(begun.contains(r#""files": {}"#), "{begun}");
+    // As an earlier version noted a mart without parts.
+    let without = begun.replace("{}", "null");
+    let other = format!("select etl.is_other_mart('{without}', etl.files_of('analytics.parts'))::text");
+    assert_eq!(text(&mut app, &other).await, "false");
+    let noted = format!("select (etl.note_files('{without}', etl.files_of('analytics.parts')) = '{begun}')::text");
+    assert_eq!(text(&mut app, &noted).await, "true");
     run(db.admin(), "create table analytics.part partition of analytics.parts for values in (1)").await;
     let noted = format!("select etl.note_files('{begun}', etl.files_of('analytics.parts'))::text");
     let noted = text(&mut app, &noted).await;
@@ -338,6 +344,13 @@ async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten()
     let kept = format!("select (etl.note_files('{noted}', etl.files_of('analytics.parts')) = '{noted}')::text");
     assert_eq!(text(&mut app, &kept).await, "true");
     assert_eq!(text(&mut app, &format!("select etl.note_files('{noted}', null)::text")).await, noted);
+    // The end of a run asks for the files, and waits for no lock of the mart.
+    let mut rewriting = db.admin().begin().await.unwrap();
+    sqlx::raw_sql("lock table analytics.part in access exclusive mode").execute(&mut *rewriting).await.unwrap();
+    sqlx::raw_sql("set lock_timeout = '1s'").execute(&mut *app).await.unwrap();
+    let locked = text(&mut app, "select etl.files_of('analytics.parts')::text").await;
+    rewriting.rollback().await.unwrap();
+    assert_eq!(text(&mut app, "select etl.files_of('analytics.parts')::text").await, locked);
     for none in ["analytics.no", "es:films", "content.item"] {
         assert_eq!(text(&mut app, &format!("select etl.files_of('{none}')::text")).await, "null", "{none}");
     }
