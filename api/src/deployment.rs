@@ -14,7 +14,7 @@ use vitrina_shared::{
     jobs::BATCH_QUEUE,
     metrics::{self, DATABASE_UP, Exposition},
     store::{
-        horizon,
+        self, horizon,
         pipelines::{self, Glance},
         queue::{self, Depth},
         totals::{self, Total},
@@ -79,6 +79,8 @@ impl DeploymentFacts {
             workers: workers::count(&mut connection, BATCH_QUEUE).await?,
             horizon_lag: horizon::lag(&mut connection).await?,
         };
+        // A counter that a crash of the server takes back would be a reset to Prometheus, which adds it once more.
+        store::flush(&mut connection).await?;
         metrics::set_pipelines(facts.pipelines.iter().map(|pipeline| pipeline.name.clone()).collect());
         Ok(facts)
     }

@@ -41,9 +41,12 @@ fn interval(duration: Duration) -> PgInterval {
 ///
 /// Transactions that log a status change do not wait for it themselves (`etl.log_in_commit_order`): they would keep all other transactions
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
-/// them share one wait; this is the smallest one.
+/// them share one wait; this is the smallest one. If the whole log is on disk already,
+/// or the server is a standby, nothing is committed.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(connection).await.map(drop)
+    let statement = "select pg_logical_emit_message(true, 'vitrina', '')
+                     where case when not pg_is_in_recovery() then pg_current_wal_insert_lsn() > pg_current_wal_flush_lsn() end";
+    sqlx::raw_sql(statement).execute(connection).await.map(drop)
 }
 
 /// Lets the commit of a transaction wait for the disk that would not: one that logs a status change and wrote rows too, or a batch
@@ -53,12 +56,12 @@ pub async fn wait_for_disk(tx: &mut PgConnection) -> sqlx::Result<()> {
 }
 
 /// Lets the commit of a transaction wait for the disk in a session whose commits do not.
-pub async fn outlive_crashes(tx: &mut PgConnection) -> sqlx::Result<()> {
+pub async fn commit_durably(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::raw_sql("set local synchronous_commit = on").execute(tx).await.map(drop)
 }
 
 /// Lets a transaction wait for servers other than the database: for as long as an index takes.
-pub async fn be_patient(tx: &mut PgConnection) -> sqlx::Result<()> {
+pub async fn allow_long_waits(tx: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query("set local idle_in_transaction_session_timeout = '10min'").execute(tx).await.map(drop)
 }
 

@@ -57,7 +57,7 @@ impl DatabaseClock {
         let Some(from) = self.find_step(asked, said) else { return Ok(false) };
         // The step is noted once: a worker that has noted it does not look back further.
         let mut tx = connection.begin().await?;
-        store::outlive_crashes(&mut tx).await?;
+        store::commit_durably(&mut tx).await?;
         let pipelines = horizon::owe_all(&mut tx, from).await?;
         tx.commit().await?;
         let mut known = unpoisoned(&self.0);

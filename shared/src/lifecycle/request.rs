@@ -111,9 +111,9 @@ async fn request_once(
 ) -> Result<RequestedRun, LifecycleError> {
     if wanted.idempotency_key.is_none() {
         let seen = read(connection, pipeline).await?;
-        // A run that is there takes several statements. Where the status stays, the row says nothing about runs.
-        if seen.run.is_none()
-            && seen.pipeline.status.decide(Command::RequestRun) != Decision::Stay
+        // A run that is resumed takes several statements.
+        let stays = seen.pipeline.status.decide(Command::RequestRun) == Decision::Stay;
+        if seen.run.is_some() == stays
             && let Some(requested) = request(connection, &seen, wanted, cause).await?
         {
             return Ok(requested);
@@ -185,8 +185,8 @@ pub(super) fn new_run<'a>(seen: &'a Seen, inputs: &'a PipelineDraft, mode: Mode,
     NewRun { inputs, mode, from, cuts: &[], trigger, repeats: None }
 }
 
-/// The unfinished run of the pipeline, whose row must be locked then, or a new one; in either case every open range of it has a
-/// live job. Without a reason the status stays. Nothing if the pipeline is not as it was seen.
+/// The unfinished run of the pipeline, or a new one; in either case every open range of it has a live job. Without a reason the
+/// status stays. Nothing if the pipeline is not as it was seen, or its row must be locked first.
 pub(super) async fn ensure_run(
     connection: &mut PgConnection,
     seen: &Seen,
@@ -195,11 +195,23 @@ pub(super) async fn ensure_run(
     cause: Cause<'_>,
 ) -> Result<Option<Run>, LifecycleError> {
     let Some(run) = seen.run else { return insert_run(connection, seen, new, reason, cause).await };
+    if seen.edition.is_some() {
+        let stays = reason.is_none() && run.status != RunStatus::Paused;
+        return if stays { find_worked_on(connection, run.id).await } else { Ok(None) };
+    }
     if reason.is_some() || run.status == RunStatus::Paused {
         apply(connection, seen, Command::RequestRun, reason, cause, Ending::default()).await?;
     }
     ensure_jobs(connection, seen.pipeline.id, run.id).await?;
     Ok(runs::find(connection, run.id).await?)
+}
+
+/// An unfinished run, if every open range of it has a live job.
+async fn find_worked_on(connection: &mut PgConnection, run: RunId) -> Result<Option<Run>, LifecycleError> {
+    if !runs::open_ranges(connection, run).await?.iter().all(|range| range.has_live_job) {
+        return Ok(None);
+    }
+    Ok(runs::find(connection, run).await?.filter(|run| !run.status.is_final()))
 }
 
 /// Queues a new run with its first batch. Nothing if the pipeline is not as it was seen.

@@ -42,10 +42,11 @@ pub async fn replay_letters(
     let (subject, sink) = subject::open(env, job, report, |walk| walk).await?;
     subject.refuse_impure("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
-    // Taken before the rows are read: whatever was read before them is older.
+    // Taken before the rows are read: whatever was read before them is older. A run that writes between this and the lock has
+    // greater numbers, and the replay is then tried again.
     let number = write_numbers::take(&mut session).await?;
     let mut tx = session.begin_named("begin").await?;
-    store::be_patient(&mut tx).await?;
+    store::allow_long_waits(&mut tx).await?;
     keep_runs_away(&mut tx, report, &subject).await?;
     let mut replay = Replaying { subject: &subject, sink: &*sink, number }.all(&mut tx, ids).await?;
     replay.took_ms = begun.elapsed().as_millis() as u64;

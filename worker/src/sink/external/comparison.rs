@@ -30,7 +30,7 @@ const MOST_KEYS: i64 = 1000;
 /// How often what differs is read again. A run may be writing all the while.
 const RECHECKS: usize = 2;
 
-struct Comparison<'a> {
+struct ExternalComparison<'a> {
     sink: &'a dyn ExternalSink,
     of: &'a Comparing<'a>,
     is_there: bool,
@@ -47,9 +47,9 @@ pub async fn compare<'a>(
 ) -> Result<Compared<'a>, BatchError> {
     let is_there = sink.is_there().await?;
     let makes_documents = of.depth == Depth::Rows || of.repairs;
-    let comparison = Comparison { sink, of, is_there, fields: of.subject.fields(), makes_documents };
+    let comparison = ExternalComparison { sink, of, is_there, fields: of.subject.fields(), makes_documents };
     let mut tx = session.begin_named("begin").await?;
-    store::be_patient(&mut tx).await?;
+    store::allow_long_waits(&mut tx).await?;
     let result = match of.depth {
         Depth::Counts => comparison.numbers(&mut tx).await?,
         Depth::Keys | Depth::Rows => comparison.compare(&mut tx).await?,
@@ -57,7 +57,7 @@ pub async fn compare<'a>(
     Ok(Compared { result, tx, differing: Box::new(comparison) })
 }
 
-impl Comparison<'_> {
+impl ExternalComparison<'_> {
     /// Numbers alone; where some rows are in flight, or the numbers differ, those of a comparison by keys.
     async fn numbers(&self, tx: &mut PgConnection) -> Result<Reconciliation, BatchError> {
         let mut counted = self.count().await?;
