@@ -15,6 +15,8 @@ use crate::{error::BatchError, mutex::unpoisoned, step::StepRegistry};
 
 /// How long no live worker may have a step before a run fails, in heartbeats.
 const PATIENT_HEARTBEATS: u32 = 30;
+/// A part of that time: a job that no worker can take comes back every second.
+const FORGETS_AFTER: u32 = 3;
 
 /// Steps that no live worker had when this worker asked.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl Lacking {
             tracing::warn!(steps = steps.join(", "), "a plan waits for steps in Python that no live worker has");
         }
         // What was not asked for lately may have been somewhere meanwhile.
-        since.retain(|_, asked| asked.last.elapsed() < self.patience);
+        since.retain(|_, asked| asked.last.elapsed() < self.patience / FORGETS_AFTER);
         let now = Instant::now();
         let asked = since.entry(steps.to_vec()).or_insert(Asked { first: now, last: now });
         asked.last = now;
@@ -84,15 +86,18 @@ mod tests {
 
     #[test]
     fn a_step_is_missing_for_as_long_as_every_answer_says_so() {
-        let lacking = Lacking::new(Duration::from_millis(10));
+        let lacking = Lacking::new(Duration::from_millis(60));
         let steps = ["slug".to_owned()];
         assert!(!lacking.note_nowhere(&steps));
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(400) {
+        while begun.elapsed() < Duration::from_millis(2_000) {
             std::thread::sleep(Duration::from_millis(50));
             lacking.note_nowhere(&steps);
         }
         assert!(lacking.note_nowhere(&steps));
+        // For a while no job asked: another worker may have had the step.
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(!lacking.note_nowhere(&steps));
         lacking.note_somewhere(&steps);
         assert!(!lacking.note_nowhere(&steps));
     }

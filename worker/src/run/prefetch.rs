@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
@@ -15,6 +15,7 @@ use super::steps::{PageTally, RowRules, process_page};
 use crate::{
     error::BatchError,
     row_id::id_of_row,
+    session::LONGEST_STATEMENT,
     sink::{
         ExternalSink, Row,
         external::{PageStart, PageWritten, Record},
@@ -53,7 +54,8 @@ pub struct PageTask {
 
 impl PageTasks {
     /// Begins a page. The number was taken before, so that it is greater than those of all pages that were read earlier.
-    pub fn begin(self, query: PageQuery, number: i64) -> PageTask {
+    pub fn begin(mut self, query: PageQuery, number: i64) -> PageTask {
+        self.rules.context.deadline = Instant::now() + LONGEST_STATEMENT;
         let (turn, its_turn) = oneshot::channel();
         let (all_sent, end) = oneshot::channel();
         let task = tokio::spawn(self.write(query.clone(), number, its_turn, all_sent).in_current_span());

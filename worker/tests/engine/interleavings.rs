@@ -59,6 +59,7 @@ async fn play(acts: Vec<Act>, mode: Mode) {
                 workers.remove(0);
                 workers.push(start());
             }
+            // Not a wait for anything: the schedule of the generated case.
             Act::Wait(milliseconds) => tokio::time::sleep(Duration::from_millis(milliseconds)).await,
         }
     }

@@ -21,6 +21,7 @@ mod null_keys;
 mod one_target;
 mod other_source;
 mod python;
+mod python_processes;
 mod ranges;
 mod reconcile;
 mod recovery;

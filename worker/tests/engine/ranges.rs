@@ -278,6 +278,7 @@ impl World {
             }
             Act::Fail(milliseconds) => {
                 self.sql("alter table analytics.item add constraint bad check (id % 5 <> 3) not valid").await;
+                // Not a wait for anything: the schedule of the generated case.
                 tokio::time::sleep(Duration::from_millis(milliseconds)).await;
                 self.sql("alter table analytics.item drop constraint bad").await;
             }

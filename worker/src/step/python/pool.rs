@@ -8,33 +8,30 @@ use std::{
     },
 };
 
-use serde::Deserialize;
 use tokio::sync::Semaphore;
 use vitrina_shared::config::PythonConfig;
 
-use super::process::{Process, ProcessError};
+use super::{
+    catalog::Loaded,
+    process::{Process, ProcessError},
+};
 use crate::mutex::unpoisoned;
 
 #[derive(Debug)]
 pub struct Pool {
     config: PythonConfig,
     path: PathBuf,
-    /// Of the code that the worker has published.
-    version: String,
+    /// The code that the worker has published.
+    published: Loaded,
     room: Semaphore,
     idle: Mutex<Vec<Process>>,
     asked: AtomicU64,
 }
 
-#[derive(Deserialize)]
-struct Loaded {
-    version: String,
-}
-
 impl Pool {
-    pub fn new(config: PythonConfig, path: PathBuf, processes: usize, (first, version): (Process, String)) -> Self {
+    pub fn new(config: PythonConfig, path: PathBuf, processes: usize, (first, published): (Process, Loaded)) -> Self {
         let (room, idle) = (Semaphore::new(processes), Mutex::new(vec![first]));
-        Self { config, path, version, room, idle, asked: AtomicU64::new(0) }
+        Self { config, path, published, room, idle, asked: AtomicU64::new(0) }
     }
 
     pub fn next_id(&self) -> u64 {
@@ -60,10 +57,13 @@ impl Pool {
         std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.is_alive().then_some(process))
     }
 
-    /// All processes execute the code that the worker has published.
+    /// All processes execute the code that the worker has published, and have all of its steps.
     async fn start(&self) -> Result<Process, ProcessError> {
-        let (process, loaded) = Process::start(&self.config, &self.path).await?;
-        let loaded: Loaded = serde_json::from_slice(&loaded).map_err(|_| ProcessError::Rubbish)?;
-        if loaded.version == self.version { Ok(process) } else { Err(ProcessError::Changed) }
+        let (process, loaded) = Loaded::start(&self.config, &self.path).await?;
+        match (loaded.version == self.published.version, loaded.steps == self.published.steps) {
+            (true, true) => Ok(process),
+            (true, false) => Err(ProcessError::Incomplete),
+            (false, _) => Err(ProcessError::Changed),
+        }
     }
 }

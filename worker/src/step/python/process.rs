@@ -52,6 +52,18 @@ pub enum ProcessError {
     Rubbish,
     #[error("the code in VITRINA_PYTHON_PATH has changed since this worker started: restart the worker")]
     Changed,
+    #[error("a further Python process has other steps than the first one: the log says what it could not import")]
+    Incomplete,
+}
+
+impl ProcessError {
+    /// Whether another process may do better: memory and what a module connects to may be there a moment later.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Ended(_) | Self::OutOfMemory | Self::Rubbish => true,
+            Self::NotStarted(_) | Self::TooLate(_) | Self::Changed | Self::Incomplete => false,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -1,0 +1,39 @@
+//! Further processes of a worker's steps in Python.
+
+use std::process::Command;
+
+use serde_json::json;
+use vitrina_shared::domain::Mode;
+
+use crate::support::{World, eventually, in_python, items};
+
+/// What a module connects to was there when the worker started, and is away when a further process starts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_lacks_a_step_of_the_first_one_executes_no_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let (away, pid) = (directory.path().join("away"), directory.path().join("pid"));
+    let module = "import os, vitrina\n\
+                  here = os.path.dirname(__file__)\n\
+                  if os.path.exists(os.path.join(here, 'away')): raise ImportError('the model is away')\n\
+                  @vitrina.step(columns={'name': 'text'})\n\
+                  def fickle(rows):\n    \
+                      with open(os.path.join(here, 'pid'), 'w') as file: file.write(str(os.getpid()))\n    \
+                      return rows\n";
+    std::fs::write(directory.path().join("fickle.py"), module).unwrap();
+    let mut world = World::new().await;
+    world.start_worker(&[("VITRINA_PYTHON_PATH", directory.path().to_str().unwrap())]);
+    world.items(1, 10).await;
+    eventually("the step", || world.text("select name from etl.etl_worker_steps")).await;
+    let fickle = world.pipeline(&in_python(items("fickle", Mode::Full, 20), "fickle", json!({}))).await;
+    assert_eq!(world.succeeds(fickle).await.attempts, 0);
+
+    std::fs::write(&away, "").unwrap();
+    assert!(Command::new("kill").args(["-9", &std::fs::read_to_string(&pid).unwrap()]).status().unwrap().success());
+    let run = world.run(fickle).await;
+    let error = "select error from etl.etl_runs where attempts > 0 and finished_at is null";
+    let error = eventually("a failed attempt", || world.text(error)).await;
+    assert!(error.contains("has other steps than the first one"), "{error}");
+    std::fs::remove_file(&away).unwrap();
+    let run = world.succeeded(run).await;
+    assert!(run.attempts >= 1 && run.rows_read == 10, "{run:?}");
+}
