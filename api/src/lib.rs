@@ -1,7 +1,7 @@
 //! The control plane: writes what should happen, shows what did, and executes nothing.
 //!
 //! Read `router` first: it is the table of all routes. A request passes `middleware` (request id, other websites, limits, roles), a
-//! handler of `routes` that is thin, `vitrina_shared::lifecycle` or `configuration` which does the work in one
+//! handler of `routes` that is thin, `vitrina_shared::lifecycle` or `definitions` which does the work in one
 //! transaction, and comes back as a `views` struct or a `problem`.
 
 mod app;

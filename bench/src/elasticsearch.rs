@@ -63,7 +63,7 @@ pub async fn measure(stage: &mut Stage, settings: &Settings, report: &mut Report
     comparison.node.remove().await?;
     for load in [FULL, INCREMENTAL] {
         report.ratio(load.ours, load.one_by_one, Some(AtLeast(0.9)));
-        report.ratio(load.ours, load.at_once, None);
+        report.ratio(load.ours, load.two_at_a_time, None);
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ async fn read(stage: &mut Stage, order: &str) -> Outcome<Vec<Row>> {
 struct Load {
     ours: &'static str,
     one_by_one: &'static str,
-    at_once: &'static str,
+    two_at_a_time: &'static str,
     pipeline: &'static str,
     /// Whether the index is built without refreshing and replicas, and made searchable in the end.
     full: bool,
@@ -96,14 +96,14 @@ struct Load {
 const FULL: Load = Load {
     ours: "Vitrina: full into an index",
     one_by_one: "bare: bulk index",
-    at_once: "bare: bulk index, two requests at a time",
+    two_at_a_time: "bare: bulk index, two requests at a time",
     pipeline: "bench_index_full",
     full: true,
 };
 const INCREMENTAL: Load = Load {
     ours: "Vitrina: incremental into an index",
     one_by_one: "bare: bulk update",
-    at_once: "bare: bulk update, two requests at a time",
+    two_at_a_time: "bare: bulk update, two requests at a time",
     pipeline: "bench_index_incremental",
     full: false,
 };
@@ -133,13 +133,13 @@ impl Comparison<'_> {
 
     /// Measures all, in turns first, each on a node without other indexes.
     async fn compare(&mut self, load: &Load, round: u32, report: &mut Report) -> Outcome<()> {
-        let mut sides = [load.ours, load.one_by_one, load.at_once];
+        let mut sides = [load.ours, load.one_by_one, load.two_at_a_time];
         sides.rotate_left(round as usize % 3);
         for name in sides {
             let took = if name == load.ours {
                 self.load(load).await?
             } else {
-                self.loop_through(load, if name == load.at_once { CONCURRENCY } else { 1 }).await?
+                self.loop_through(load, if name == load.two_at_a_time { CONCURRENCY } else { 1 }).await?
             };
             report.speed(name, self.by_key.len() as u64, took)?;
         }

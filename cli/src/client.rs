@@ -19,7 +19,7 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{Installation, List, Pipeline, RegisteredStep, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{InstalledApi, List, Pipeline, RegisteredStep, RequestedRun, Run, State, Target, Transition, Worker};
 
 use request::{Request, segment};
 
@@ -163,7 +163,7 @@ impl Client {
     }
 
     /// Which deployment this is.
-    pub async fn installation(&self) -> Result<Installation, ClientError> {
+    pub async fn installation(&self) -> Result<InstalledApi, ClientError> {
         self.get("installation").await
     }
 

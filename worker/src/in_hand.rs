@@ -92,8 +92,8 @@ impl InHand {
         waiting.filter(|(_, work)| !work.given_up.is_cancelled()).map(|(id, _)| *id).collect()
     }
 
-    /// Notes which of what waits the server does not work on. Returns what it did not work on the last time either, if that
-    /// has heard nothing meanwhile.
+    /// Marks work that waits for the server while the server does nothing for it. Returns the work that was marked by the check
+    /// before, too, and has received nothing since.
     pub fn note_silent(&self, ids: &[Uuid], quiet: Duration) -> Vec<Uuid> {
         let mut silent = Vec::new();
         for (id, work) in unpoisoned(&self.0).iter_mut() {

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`Worker`] starts everything; `queue` takes jobs from PostgreSQL the moment they are committed;
 //! `jobs` is what jobs do, and decides about retries; `run` is a batch from job to commit, with `plan` (what to read and write),
-//! `source` and `sink` (the doors to where rows come from and go to), `pushdown` (a page as one statement), `run::stream` and `step`
+//! `source` and `sink` (the doors to where rows come from and go to), `sink::postgres::pushdown` (a page as one statement), `run::stream` and `step`
 //! (rows that pass through the worker); `report` is what reports find out; `session` and `in_hand` are how users' queries are executed
 //! and let go of; `maintenance` keeps the tables in order.
 

@@ -58,14 +58,14 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const ROOM_FOR_PAGES: (&str, &str) = ("work_mem", "32MB");
 
 /// Which worker holds a job need not survive a crash of the server: no worker does then.
-const FORGETFUL: (&str, &str) = ("synchronous_commit", "off");
+const ASYNC_COMMIT: (&str, &str) = ("synchronous_commit", "off");
 
 /// How often a worker that stops checks whether its last job has ended.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// How long a worker may take to give its jobs back.
-const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
+const RELEASES_JOBS_WITHIN: Duration = Duration::from_secs(5);
 /// A worker that has lived that long does not start anew because of what was wrong before.
-const WELL: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 
 pub struct Worker {
     config: WorkerConfig,
@@ -150,7 +150,7 @@ impl Worker {
         let queries = |connections: usize, name: &str, settings: &[(&str, &str)]| {
             database::pool_for_queries(&sized(connections), name, &[&BATCH_LIMITS, settings])
         };
-        let (concurrency, control) = (self.config.concurrency, [&[FORGETFUL][..], &CONTROL_LIMITS, &BY_KEY]);
+        let (concurrency, control) = (self.config.concurrency, [&[ASYNC_COMMIT][..], &CONTROL_LIMITS, &BY_KEY]);
         Connections {
             db: queries(concurrency + 2, "vitrina-worker", &BY_KEY),
             page_pool: queries(concurrency, "vitrina-worker-reading", &[ROOM_FOR_PAGES]),
@@ -174,7 +174,7 @@ impl Worker {
                 Ok(()) => failures = 0,
                 Err(error) => {
                     // A worker that lived long was well: this is not one failure more.
-                    failures = if born.elapsed() > WELL { 1 } else { failures + 1 };
+                    failures = if born.elapsed() > STABLE_AFTER { 1 } else { failures + 1 };
                     tracing::warn!(worker = name, error = %error, failures, "the worker starts anew");
                     let pause = Duration::from_millis(100).saturating_mul(1 << failures.min(6));
                     tokio::select! {
@@ -232,7 +232,7 @@ impl Worker {
         tracing::info!(worker = name, concurrency = self.config.concurrency, "worker started");
         let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
         let (queue_pool, watch) =
-            database::watched_pool(&few, "vitrina-worker-queue", &[&[FORGETFUL], &QUEUE_LIMITS, &BY_KEY]);
+            database::watched_pool(&few, "vitrina-worker-queue", &[&[ASYNC_COMMIT], &QUEUE_LIMITS, &BY_KEY]);
         // A task of its own: whatever wakes this one lets apalis look for jobs.
         let wakeups = Wake::new(wakeups, watch.clone());
         let mut stuck = AbortOnDropHandle::new(tokio::spawn(stuck(watch)));
@@ -248,7 +248,7 @@ impl Worker {
         if timeout(LAST_MOMENT, queue_pool.close()).await.is_err() {
             tracing::warn!(worker = name, "the queue's connections were not closed in time");
         }
-        if timeout(HANDS_OVER_WITHIN, hand_over(&connections.control, name)).await.is_err() {
+        if timeout(RELEASES_JOBS_WITHIN, hand_over(&connections.control, name)).await.is_err() {
             tracing::warn!(worker = name, "jobs could not be given back in time; other workers will take them over");
         }
         outcome
@@ -296,7 +296,7 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
         let mut connection = control.acquire().await?;
         Ok::<_, sqlx::Error>((migrate::pending(&mut connection).await?, database::takes_writes(&mut connection).await?))
     };
-    match timeout(HANDS_OVER_WITHIN, asked).await {
+    match timeout(RELEASES_JOBS_WITHIN, asked).await {
         Ok(Ok((0, true))) => Ok(()),
         Ok(Ok((0, false))) => Err(TAKES_NO_WRITES.to_owned()),
         Ok(Ok((lacking, _))) => Err(format!("the database lacks migrations ({lacking}): run `vitrina migrate`")),

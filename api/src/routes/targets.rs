@@ -79,7 +79,7 @@ pub async fn create(req: &mut Request, depot: &mut Depot, res: &mut Response) ->
 #[endpoint(
     operation_id = "deleteTarget",
     tags("targets"),
-    parameters(("t" = String, Path, description = "`analytics.<table>` or `es:<index>`")),
+    parameters(("t" = String, Path, description = "The target's name, such as `analytics.<table>` or `es:<index>`")),
     status_codes(204, 401, 403, 404, 409, 429, 503)
 )]
 pub async fn delete(req: &mut Request, depot: &mut Depot) -> ApiResult<NoContent> {

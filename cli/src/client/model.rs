@@ -13,7 +13,7 @@ pub struct List<T> {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub struct Installation {
+pub struct InstalledApi {
     pub id: Uuid,
     /// The schemas that the API lets queries read.
     pub source_schemas: Vec<String>,

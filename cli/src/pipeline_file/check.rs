@@ -16,19 +16,19 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(entries::schema);
 
 /// All problems of a document. An empty document is valid.
 pub(super) fn problems(document: &Node) -> Vec<FileProblem> {
-    let mut check = Check { document, problems: Vec::new() };
+    let mut check = DocumentCheck { document, problems: Vec::new() };
     if !document.is_null() {
         check.value(document, &SCHEMA, "");
     }
     check.problems
 }
 
-struct Check<'a> {
+struct DocumentCheck<'a> {
     document: &'a Node,
     problems: Vec<FileProblem>,
 }
 
-impl Check<'_> {
+impl DocumentCheck<'_> {
     fn report(&mut self, place: LineColumn, path: &str, message: String) {
         self.problems.push(FileProblem { place, about: self.document.about(path), message });
     }

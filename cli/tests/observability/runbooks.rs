@@ -4,6 +4,7 @@ use std::fs;
 
 use regex::Regex;
 use serde_json::{Value, json};
+use vitrina_shared::testing::TestDatabase;
 
 use crate::configuration::{read, repository, rules, text};
 
@@ -93,4 +94,21 @@ fn the_dashboard_of_runbooks_is_made_from_their_page() {
     }
     let is = fs::read_to_string(repository(DASHBOARD)).unwrap_or_default();
     assert!(is == wanted, "{DASHBOARD} is not what {PAGE} says: run this test with VITRINA_UPDATE_RUNBOOKS=1");
+}
+
+/// What an operator is told to look at can be looked at.
+#[tokio::test]
+async fn every_query_of_the_runbooks_is_executed_by_the_server() {
+    let db = TestDatabase::create().await;
+    let query = Regex::new(r"`(select [^`]+)`").unwrap();
+    let mut executed = 0;
+    for page in [PAGE, "docs/operations.md"] {
+        for found in query.captures_iter(&read(page)) {
+            let text = found[1].replace("{p}", "films").replace("<pid>", "0");
+            let outcome = sqlx::raw_sql(sqlx::AssertSqlSafe(text.clone())).execute(db.admin()).await;
+            assert!(outcome.is_ok(), "{page} has `{text}`: {outcome:?}");
+            executed += 1;
+        }
+    }
+    assert!(executed >= 5, "{executed} queries were found");
 }

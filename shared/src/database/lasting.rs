@@ -21,15 +21,15 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Clone)]
 pub struct LastingPool {
-    make: Arc<dyn Fn() -> PgPool + Send + Sync>,
+    open: Arc<dyn Fn() -> PgPool + Send + Sync>,
     current: Arc<Mutex<PgPool>>,
 }
 
 impl LastingPool {
-    /// A pool that `make` makes, now and whenever it must be replaced.
-    pub fn new(make: impl Fn() -> PgPool + Send + Sync + 'static) -> Self {
-        let current = Arc::new(Mutex::new(make()));
-        Self { make: Arc::new(make), current }
+    /// A pool that `open` opens, now and whenever it must be replaced.
+    pub fn new(open: impl Fn() -> PgPool + Send + Sync + 'static) -> Self {
+        let current = Arc::new(Mutex::new(open()));
+        Self { open: Arc::new(open), current }
     }
 
     pub fn current(&self) -> PgPool {
@@ -48,7 +48,7 @@ impl LastingPool {
             in_vain = if pool.acquire().await.is_ok() { 0 } else { in_vain + 1 };
             if in_vain >= IN_VAIN && answers(&pool.connect_options()).await {
                 tracing::warn!("no connection of the pool came back, and the database answers: the pool is replaced");
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (self.make)();
+                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = (self.open)();
                 in_vain = 0;
                 // Connections in use are closed when they come back. Those that fell silent may never come back: hence the limit.
                 tokio::spawn(async move { timeout(Duration::from_secs(60), pool.close()).await });

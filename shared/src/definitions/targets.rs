@@ -22,7 +22,7 @@ use crate::{
 
 #[derive(Debug)]
 pub struct WantedTarget<'a> {
-    /// `analytics.<table>` or `es:<index>`.
+    /// The name of the target, as [`crate::domain::TargetName`] parses it.
     pub target: &'a str,
     pub key: &'a [String],
     pub options: &'a Value,

@@ -1,4 +1,4 @@
-//! One attempt to run a pipeline.
+//! A run: one walk from source to target, from its request to its end.
 
 use chrono::{DateTime, Utc};
 

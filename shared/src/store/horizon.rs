@@ -209,8 +209,8 @@ pub struct Writers {
 }
 
 impl Writers {
-    /// Those that are not among `others`, of transactions that were prepared and found again by a server that began anew: it
-    /// calls them by their own numbers. A crash of one backend makes a server begin anew under the same postmaster.
+    /// Prepared transactions as a restarted server names them, without those in `others`. A crash of one backend restarts the
+    /// server under the same postmaster.
     pub fn recovered(mut self, others: &Self) -> Self {
         self.transactions.retain(|name| name.starts_with(RECOVERED) && !others.transactions.contains(name));
         self

@@ -11,7 +11,7 @@ pub struct Total {
     /// The pipeline's name, as it is now.
     pub pipeline: String,
     pub mode: Mode,
-    /// Where they write: `postgres` or `elasticsearch`.
+    /// The label of the target's kind (`etl.sink_of`).
     pub sink: String,
     /// How they ended; `None` for the unfinished one.
     pub status: Option<RunStatus>,

@@ -189,9 +189,9 @@ impl BulkWriter {
 /// How many documents a request takes where so many are expected: as many requests as there may be at a time, or twice as
 /// many, and so on.
 fn share(expected: usize, max_docs: usize, concurrency: usize) -> usize {
-    let at_once = concurrency.max(1);
-    let rounds = expected.div_ceil(max_docs.saturating_mul(at_once)).max(1);
-    expected.div_ceil(rounds.saturating_mul(at_once)).max(MIN_SHARE).min(max_docs)
+    let parallel = concurrency.max(1);
+    let rounds = expected.div_ceil(max_docs.saturating_mul(parallel)).max(1);
+    expected.div_ceil(rounds.saturating_mul(parallel)).max(MIN_SHARE).min(max_docs)
 }
 
 impl Written {

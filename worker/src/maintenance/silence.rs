@@ -2,9 +2,9 @@
 //!
 //! Neither side of such a connection notices that it is cut off, so a statement on it would keep its slot for ever. Another
 //! connection asks the server. A session that executes a statement is left alone, however long it takes: `statement_timeout`
-//! ends it. One that waits for its client, or is not there at all, will not answer; if the work has heard nothing by the next
-//! look either, what is left of its sessions is ended, and the job goes back to the queue. That counts as no failed attempt. Only
-//! what has not moved since the look is ended: a job may come back to the queue at any moment, and be a successor's.
+//! ends it. One that waits for its client, or is not there at all, will not answer; if the work has received nothing at the next
+//! check, its remaining sessions are ended and the job returns to the queue. That counts as no failed attempt. Only sessions that
+//! did nothing since the first check are ended: a newer one may belong to the next worker.
 
 use std::time::Duration;
 

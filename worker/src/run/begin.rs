@@ -50,7 +50,7 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     // The worker that had the job before may have gone on with it.
     job.go_on(run.next_batch, run.after.take());
     let plan = plan_run(env, &mut session, &run).await?;
-    // What is outside of the database is waited for without its connection being taken for silent.
+    // While an external sink is prepared, the idle connection to the database must not count as silent.
     let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
     let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
@@ -114,14 +114,14 @@ async fn find_start(
         let upper = start.upper.as_deref().filter(|_| anew.is_none());
         start.ranges = Some(upper.map_or(1, |upper| plan.walk().ranges(from, upper, &cuts)));
     }
-    // Of the same types, and yet others: a table may have taken the place of another one.
+    // Columns of the same types may belong to another table, so the columns themselves are compared too.
     let walks_by = plan.walk().walks_by();
     start.walks_by = (run.is_retyped || run.walks_by.as_deref() != Some(&walks_by)).then_some(walks_by);
     Ok(start)
 }
 
 /// Whether a run must begin at the first row because its checkpoint is of columns that had other types. A run that has begun
-/// cannot: what it has walked by is not what it would walk by.
+/// cannot begin again: its position is a key of the old type.
 fn find_retyped(run: &OpenRun, plan: &Plan) -> Result<Option<Anew>, BatchError> {
     let is_compared = run.started_at.is_some() || run.mode == Mode::Incremental && run.checkpoint_from.is_some();
     let Some(before) = run.walks_by.as_deref().filter(|_| is_compared) else { return Ok(None) };

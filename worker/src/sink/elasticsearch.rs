@@ -156,8 +156,8 @@ impl ExternalSink for IndexSink {
         let endpoint = self.endpoint.get().ok_or_else(|| BatchError::fatal("the index was not prepared"))?;
         let allowed = page.rejects_allowed.unwrap_or(0);
         let writer = BulkWriter::new(endpoint.clone(), self.action, allowed).expecting(expected);
-        let at_once = self.rebuilds && !self.repeats_keys;
-        let writer = if at_once { writer } else { writer.waiting_for(page.turn) };
+        let sends_immediately = self.rebuilds && !self.repeats_keys;
+        let writer = if sends_immediately { writer } else { writer.waiting_for(page.turn) };
         let keeps = self.rebuilds && page.rejects_allowed.is_some();
         let keeps = keeps.then(|| (self.index.clone(), endpoint.clone(), self.action));
         Ok(Box::new(PageWriting { writer, number: page.number, is_page: true, keeps }))

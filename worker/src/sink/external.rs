@@ -119,10 +119,9 @@ pub struct Overtaken {
 }
 
 impl Overtaken {
-    /// Says so, and sees to it that the next attempt's versions are higher than those. If this worker is late, the attempt is
-    /// another's already, and this one is forgotten. If not, no worker of this installation can have written them: the database
-    /// is an older copy of itself, or another program has set their versions. A version that is far too high fails the runs of
-    /// this target alone.
+    /// Explains the conflict, and makes the versions of the next attempt higher than those. If another worker has taken over the
+    /// job, the error is discarded with this attempt. Otherwise the higher versions are from another program, or the database is
+    /// an older copy of itself. A version that is far too high fails the runs of this target alone.
     pub async fn explain(self, connection: &mut PgConnection, target: &str) -> Result<BatchError, BatchError> {
         let version = self.version;
         if !write_numbers::pass(connection, self.number_above).await? {

@@ -12,7 +12,7 @@ use vitrina_shared::{
 };
 
 use super::check::{Check, Findings};
-use crate::{client::Installation, output::counted};
+use crate::{client::InstalledApi, output::counted};
 
 /// The oldest major version that we work with.
 const OLDEST: i32 = 14;
@@ -20,7 +20,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const MOST_NAMED: usize = 3;
 const MIGRATE: &str = "run `vitrina migrate` with the account that owns the database";
 
-pub(super) async fn examine(url: &DatabaseUrl, api: Option<&Installation>, findings: &mut Findings) {
+pub(super) async fn examine(url: &DatabaseUrl, api: Option<&InstalledApi>, findings: &mut Findings) {
     let options = database::session(url.connect_options(), "vitrina-doctor");
     let connected = timeout(ANSWERS_WITHIN, options.connect()).await;
     let mut connection = match connected {
@@ -55,7 +55,7 @@ fn advice(error: &sqlx::Error) -> &'static str {
 async fn check_server(
     connection: &mut PgConnection,
     url: &DatabaseUrl,
-    api: Option<&Installation>,
+    api: Option<&InstalledApi>,
     findings: &mut Findings,
 ) -> sqlx::Result<()> {
     let found = server::server(connection).await?;
@@ -202,7 +202,7 @@ async fn queue(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::
 /// Whether queries may read what the API lets them, if it is the API of this database, and what migrations gave them.
 async fn sources(
     connection: &mut PgConnection,
-    api: Option<&Installation>,
+    api: Option<&InstalledApi>,
     findings: &mut Findings,
 ) -> sqlx::Result<()> {
     let here = installation::id(connection).await?;

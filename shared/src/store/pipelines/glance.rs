@@ -12,7 +12,7 @@ pub struct Glance {
     pub status: Status,
     pub enabled: bool,
     pub mode: Mode,
-    /// Where it writes: `postgres` or `elasticsearch`.
+    /// The label of the target's kind (`etl.sink_of`).
     pub sink: String,
     /// The key up to which it is written.
     pub checkpoint_key: Option<String>,

@@ -199,9 +199,8 @@ pub async fn is_walked(connection: &mut PgConnection, id: RunId) -> sqlx::Result
     .await
 }
 
-/// Active pipelines one of whose chains of jobs is broken: a range of their run has no live job although it is to be walked, or no
-/// live job is there at all, or no run. Of a run that has not begun only the first range has a job, and while a run is about to
-/// rest those of its ranges have none that rest already.
+/// Active pipelines that need recovery: the run is missing, or an unfinished range has no live job. Before a run begins, only its
+/// first range needs one; while it pauses, ranges that rest already need none.
 pub(crate) async fn stranded(connection: &mut PgConnection) -> sqlx::Result<Vec<PipelineId>> {
     sqlx::query_scalar!(
         r#"

@@ -11,18 +11,18 @@ use super::{Action, Document};
 #[derive(Debug, Default)]
 pub struct ChunkBuilder {
     body: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<BulkLine>,
 }
 
 #[derive(Debug)]
 pub struct Chunk {
     body: Bytes,
-    items: Vec<Item>,
+    items: Vec<BulkLine>,
 }
 
 /// Where a document is in the body.
 #[derive(Debug, Clone)]
-struct Item {
+struct BulkLine {
     id: String,
     version: Option<i64>,
     whole: Range<usize>,
@@ -49,7 +49,7 @@ impl ChunkBuilder {
         }
         self.body.extend_from_slice(after.as_bytes());
         let whole = start..self.body.len();
-        self.items.push(Item { id: document.id, version: document.version, whole, row });
+        self.items.push(BulkLine { id: document.id, version: document.version, whole, row });
     }
 
     fn write_head(&mut self, action: Action, document: &Document) {
@@ -105,7 +105,7 @@ impl Chunk {
             let shift =
                 |range: &Range<usize>| range.start - item.whole.start + moved..range.end - item.whole.start + moved;
             let (whole, row) = (shift(&item.whole), shift(&item.row));
-            part.items.push(Item { id: item.id.clone(), version: item.version, whole, row });
+            part.items.push(BulkLine { id: item.id.clone(), version: item.version, whole, row });
         }
         part.seal()
     }

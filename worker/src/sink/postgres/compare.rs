@@ -42,7 +42,7 @@ const SNAPSHOT: &str = "begin isolation level repeatable read read only; set loc
 /// The values of a key, as text.
 type Key = Vec<Option<String>>;
 
-struct Comparison<'a> {
+struct MartComparison<'a> {
     of: &'a Comparing<'a>,
     source: PageSql<'a>,
     mart: &'a Mart,
@@ -52,7 +52,7 @@ struct Comparison<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Counted {
+struct MartCounts {
     #[serde(flatten)]
     totals: Totals,
     #[serde(flatten)]
@@ -82,7 +82,7 @@ struct Detail {
     columns: BTreeMap<String, BothValues>,
 }
 
-impl Counted {
+impl MartCounts {
     fn matches(&self) -> bool {
         let Bounds { source_min, source_max, target_min, target_max } = &self.bounds;
         self.totals.source_rows == self.totals.target_rows && source_min == target_min && source_max == target_max
@@ -107,7 +107,7 @@ pub async fn compare<'a>(
     }
     let source = of.subject.home_sql()?;
     let _waiting = of.sessions.wait();
-    let mut comparison = Comparison { of, source, mart, limit, differing: None };
+    let mut comparison = MartComparison { of, source, mart, limit, differing: None };
     let (result, differing) = match of.depth {
         Depth::Counts => (comparison.count(session).await?, None),
         Depth::Keys | Depth::Rows => comparison.compare(session).await?,
@@ -117,7 +117,7 @@ pub async fn compare<'a>(
     Ok(Compared { result, tx, differing: Box::new(comparison) })
 }
 
-impl Comparison<'_> {
+impl MartComparison<'_> {
     fn sides<'s>(&'s self, scope: &'s Scope) -> Sides<'s> {
         Sides { subject: self.of.subject, source: self.source, mart: self.mart, depth: self.of.depth, scope }
     }
@@ -132,11 +132,11 @@ impl Comparison<'_> {
         Ok(self.result(agree, &counted.totals, counted.bounds, (Vec::new(), 0)))
     }
 
-    async fn count_once(&self, session: &mut Session) -> Result<Counted, BatchError> {
+    async fn count_once(&self, session: &mut Session) -> Result<MartCounts, BatchError> {
         let mut tx = session.begin_named(SNAPSHOT).await?;
         let scope = self.of.scope(&mut tx).await?;
         let sides = self.sides(&scope);
-        let mut counted: Counted = ask(&mut tx, &sides.counts(false), &scope, None).await?;
+        let mut counted: MartCounts = ask(&mut tx, &sides.counts(false), &scope, None).await?;
         if !counted.matches() && self.of.subject.draft().mode == Mode::Incremental {
             counted = ask(&mut tx, &sides.counts(true), &scope, None).await?;
         }
@@ -232,7 +232,7 @@ impl Comparison<'_> {
 }
 
 #[async_trait]
-impl Differing for Comparison<'_> {
+impl Differing for MartComparison<'_> {
     async fn repair(
         &self,
         tx: &mut PgConnection,

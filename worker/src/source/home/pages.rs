@@ -23,7 +23,7 @@ const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.
 const BLOCKS: usize = 2;
 
 /// Items that are passed on together, or why there are no more.
-type Block = Result<Vec<Item>, BatchError>;
+type ItemBlock = Result<Vec<Item>, BatchError>;
 
 #[derive(Debug)]
 pub struct PageStatement {
@@ -47,14 +47,18 @@ pub fn begin(sessions: Sessions, statement: PageStatement) -> PageStream {
     stream::unfold((blocks, task), |(mut blocks, task)| async { Some((blocks.recv().await?, (blocks, task))) }).boxed()
 }
 
-async fn read(sessions: Sessions, statement: PageStatement, blocks: mpsc::Sender<Block>) {
+async fn read(sessions: Sessions, statement: PageStatement, blocks: mpsc::Sender<ItemBlock>) {
     let last = read_all_but_the_last(&sessions, &statement, &blocks).await;
     // The receiver may be gone.
     let _ = blocks.send(last).await;
 }
 
 /// Passes blocks on as they fill. The last one comes back after the connection was given back.
-async fn read_all_but_the_last(sessions: &Sessions, statement: &PageStatement, blocks: &mpsc::Sender<Block>) -> Block {
+async fn read_all_but_the_last(
+    sessions: &Sessions,
+    statement: &PageStatement,
+    blocks: &mpsc::Sender<ItemBlock>,
+) -> ItemBlock {
     let mut waiting = sessions.wait();
     let mut session = sessions.acquire().await?;
     // A receiver that wants no more rows does not wait for the rest of the page.

@@ -36,9 +36,9 @@ impl<'a> PageSql<'a> {
         self.walk
     }
 
-    /// Fails if the page has a key twice, with the SQLSTATE of `on conflict`: a value of two rows is none. Null otherwise; none
-    /// where keys may come twice, or where something else refuses that. `on conflict` alone would not: a row that is as the
-    /// target has it already is not written. Rows of one key are never cut apart, so a page shows all of them.
+    /// Fails if the page has a key twice, with the SQLSTATE of `on conflict`; null otherwise. None where keys may come twice, or
+    /// where something else refuses that. `on conflict` does not notice two rows of which one is unchanged, because unchanged rows
+    /// are not written. Rows of one key are never cut apart, so a page has all of them.
     pub fn fail_on_repeated_key(&self) -> Option<String> {
         let column = |name: &str| {
             let collation = self.source_column(name)?.collation.as_ref();

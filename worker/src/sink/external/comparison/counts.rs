@@ -2,7 +2,7 @@
 
 use vitrina_shared::{domain::SourceColumn, store::comparison::Totals};
 
-use super::{Comparison, SNAPSHOT};
+use super::{ExternalComparison, SNAPSHOT};
 use crate::{
     error::BatchError,
     sink::{Bounds, external::fingerprint::same_value},
@@ -11,13 +11,13 @@ use crate::{
 
 /// Numbers of both sides. Values are in JSON.
 #[derive(Debug)]
-pub struct Counted {
+pub struct ExternalCounts {
     pub totals: Totals,
     source: [Option<String>; 2],
     target: [Option<String>; 2],
 }
 
-impl Counted {
+impl ExternalCounts {
     /// Whether the values agree, as far as the sink can tell them.
     pub fn bounds_agree(&self) -> bool {
         self.source.iter().zip(&self.target).all(|pair| match pair {
@@ -38,7 +38,7 @@ impl Counted {
     }
 }
 
-impl Comparison<'_> {
+impl ExternalComparison<'_> {
     /// The column whose least and greatest values are reported: what grows with every change, or else the key.
     pub fn control(&self) -> Option<&SourceColumn> {
         let name = self.of.subject.draft().incremental_key.as_ref().filter(|name| self.fields.contains(name));
@@ -51,7 +51,7 @@ impl Comparison<'_> {
         self.control().filter(|column| self.sink.keeps_order(column))
     }
 
-    pub async fn count(&self) -> Result<Counted, BatchError> {
+    pub async fn count(&self) -> Result<ExternalCounts, BatchError> {
         let mut counted = self.count_source(false).await?;
         if !self.is_there {
             return Ok(counted);
@@ -64,14 +64,14 @@ impl Comparison<'_> {
     }
 
     /// Where the source has several versions of rows, only the newest ones have anything to say.
-    pub async fn leave_out_versions(&self, counted: &mut Counted, totals: &Totals) -> Result<(), BatchError> {
+    pub async fn leave_out_versions(&self, counted: &mut ExternalCounts, totals: &Totals) -> Result<(), BatchError> {
         if totals.source_rows + totals.in_flight < counted.totals.source_rows + counted.totals.in_flight {
             counted.source = self.count_source(true).await?.source;
         }
         Ok(())
     }
 
-    async fn count_source(&self, newest_only: bool) -> Result<Counted, BatchError> {
+    async fn count_source(&self, newest_only: bool) -> Result<ExternalCounts, BatchError> {
         let mut session = self.of.sessions.acquire().await?;
         let mut tx = session.begin_named(SNAPSHOT).await?;
         let scope = self.of.scope(&mut tx).await?;
@@ -80,6 +80,6 @@ impl Comparison<'_> {
             self.of.subject.reading.count(&mut tx, CountQuery { scope: &scope, control, newest_only }).await?;
         tx.rollback().await?;
         let totals = Totals { source_rows, in_flight, ..Totals::default() };
-        Ok(Counted { totals, source: [least, greatest], target: [None, None] })
+        Ok(ExternalCounts { totals, source: [least, greatest], target: [None, None] })
     }
 }

@@ -12,7 +12,7 @@ use vitrina_shared::{
     store::comparison::{self, DifferingRow, Totals},
 };
 
-use super::{Comparison, SAMPLE, sides::document};
+use super::{ExternalComparison, SAMPLE, sides::document};
 use crate::{
     error::BatchError,
     row_id,
@@ -60,7 +60,7 @@ pub struct Remaining {
     pub sample: Vec<Difference>,
 }
 
-impl Comparison<'_> {
+impl ExternalComparison<'_> {
     /// Reads up to `limit` rows that differed again, and forgets those that do not any more.
     pub async fn recheck_differing(&self, tx: &mut PgConnection, limit: i64) -> Result<Remaining, BatchError> {
         let scope = self.of.scope(tx).await?;

@@ -12,7 +12,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    Comparison,
+    ExternalComparison,
     recheck::{Rechecked, next_block},
 };
 use crate::{
@@ -30,7 +30,7 @@ const PORTION: i64 = 50_000;
 const MOST_REFUSED: u64 = 1000;
 
 #[async_trait]
-impl Differing for Comparison<'_> {
+impl Differing for ExternalComparison<'_> {
     async fn repair(
         &self,
         tx: &mut PgConnection,
@@ -45,7 +45,7 @@ impl Differing for Comparison<'_> {
     }
 }
 
-impl Comparison<'_> {
+impl ExternalComparison<'_> {
     /// Of the `documents` of the sink no more are removed than may be, though rows have gone since they were compared.
     async fn write(&self, tx: &mut PgConnection, remove_extra: bool, documents: u64) -> Result<Repaired, BatchError> {
         let limit = RemovalLimit::of(self.of.subject.draft());

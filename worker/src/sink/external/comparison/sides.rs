@@ -6,7 +6,7 @@ use vitrina_shared::{
     store::comparison::{self, Entry, Side, SideCopy, Totals},
 };
 
-use super::{Comparison, SNAPSHOT};
+use super::{ExternalComparison, SNAPSHOT};
 use crate::{
     error::{BatchError, SEVERAL_ROWS},
     row_id::{self, id_of_row},
@@ -15,7 +15,7 @@ use crate::{
     step::ProcessedRow,
 };
 
-impl Comparison<'_> {
+impl ExternalComparison<'_> {
     /// Reads both sides into temporary tables and has the server compare them.
     pub async fn read_and_compare(&self, tx: &mut PgConnection) -> Result<Totals, BatchError> {
         comparison::prepare(tx).await?;
