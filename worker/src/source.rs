@@ -50,7 +50,7 @@ pub trait Source: fmt::Debug + Send + Sync {
     }
 
     /// Checks the pipeline's query, and says what it returns.
-    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described>;
+    async fn describe(&self, draft: &PipelineDraft) -> Result<Described, BatchError>;
 
     /// Opens the described query for a run. Nothing is asked of the server yet.
     fn open(&self, walk: Walk) -> Arc<dyn Reading>;

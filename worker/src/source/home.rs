@@ -56,8 +56,8 @@ impl Source for Home {
         true
     }
 
-    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described> {
-        validation::describe(&self.describing, draft, &self.schemas).await
+    async fn describe(&self, draft: &PipelineDraft) -> Result<Described, BatchError> {
+        Ok(validation::describe(&self.describing, draft, &self.schemas).await?)
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {

@@ -76,8 +76,8 @@ impl Source for Listed {
         draft.name.starts_with("listed")
     }
 
-    async fn describe(&self, draft: &PipelineDraft) -> sqlx::Result<Described> {
-        validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await
+    async fn describe(&self, draft: &PipelineDraft) -> Result<Described, BatchError> {
+        Ok(validation::describe(&self.describing, draft, &SourceSchemas::new(["content"])).await?)
     }
 
     fn open(&self, walk: Walk) -> Arc<dyn Reading> {
