@@ -1061,6 +1061,66 @@ $$;
 
 COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; the outermost function looks at prepared statements too. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself: what follows in the statement executes with the rights to write marts';
 
+CREATE TABLE etl.etl_call_keys (
+    pool text NOT NULL,
+    fingerprint text NOT NULL,
+    used_at timestamp with time zone,
+    rests_until timestamp with time zone,
+    strikes integer DEFAULT 0 NOT NULL,
+    refused_at timestamp with time zone,
+    refused_reason text,
+    CONSTRAINT etl_call_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE etl.etl_call_keys IS 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
+
+COMMENT ON COLUMN etl.etl_call_keys.fingerprint IS 'The beginning of the SHA-256 of pool and key';
+
+COMMENT ON COLUMN etl.etl_call_keys.strikes IS 'How often the service asked this key to slow down since it last answered';
+
+COMMENT ON COLUMN etl.etl_call_keys.refused_at IS 'The service does not accept the key: it is not used until it is cleared';
+
+CREATE TABLE etl.etl_calls (
+    pipeline_id uuid NOT NULL,
+    step text NOT NULL,
+    call_key bytea NOT NULL,
+    input bytea NOT NULL,
+    state text NOT NULL,
+    idempotency_key uuid NOT NULL,
+    run_id uuid NOT NULL,
+    key_fingerprint text,
+    external_id text,
+    status smallint,
+    answer jsonb,
+    error text,
+    attempts integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    sent_at timestamp with time zone,
+    next_look_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    leased_until timestamp with time zone,
+    answered_at timestamp with time zone,
+    CONSTRAINT etl_calls_error_check CHECK ((length(error) <= 4000)),
+    CONSTRAINT etl_calls_key_check CHECK (((octet_length(call_key) = 32) AND (octet_length(input) = 32))),
+    CONSTRAINT etl_calls_state_check CHECK ((state = ANY (ARRAY['SENDING'::text, 'SUBMITTED'::text, 'WAITING'::text, 'DONE'::text, 'REFUSED'::text, 'FAILED'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE etl.etl_calls IS 'Calls of steps and their answers; removed VITRINA_CALLS_KEPT_DAYS after the answer';
+
+COMMENT ON COLUMN etl.etl_calls.call_key IS 'SHA-256 of the entity, where the step names one, or else of the input';
+
+COMMENT ON COLUMN etl.etl_calls.input IS 'SHA-256 of the request as it would be sent, without its key';
+
+COMMENT ON COLUMN etl.etl_calls.state IS 'SENDING: on its way, or lost with its worker; SUBMITTED: accepted, polled until its end; WAITING: tried again later; DONE: answered; REFUSED: the input is at fault; FAILED: given up for its run';
+
+COMMENT ON COLUMN etl.etl_calls.idempotency_key IS 'Sent with every attempt of the same input';
+
+COMMENT ON COLUMN etl.etl_calls.run_id IS 'The run or report that made it last; attempts are counted within that';
+
+COMMENT ON COLUMN etl.etl_calls.leased_until IS 'Until then the run that sends it is given time to note the answer';
+
 CREATE TABLE etl.etl_dead_letters (
     id bigint NOT NULL,
     pipeline_id uuid NOT NULL,
@@ -1106,6 +1166,15 @@ COMMENT ON COLUMN etl.etl_functions.definition IS 'What the server said of the f
 
 COMMENT ON COLUMN etl.etl_functions.revision IS 'Counts the changes of all files; a program knows by it whether the database is behind or ahead';
 
+CREATE TABLE etl.etl_hook_functions (
+    name text NOT NULL,
+    added_by text NOT NULL,
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT etl_hook_functions_name_check CHECK ((name ~ '^[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}$'::text))
+);
+
+COMMENT ON TABLE etl.etl_hook_functions IS 'Functions of the database that hooks of pipelines may call; `vitrina hooks` writes the list as the owner';
+
 CREATE TABLE etl.etl_installation (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     single boolean DEFAULT true NOT NULL,
@@ -1113,6 +1182,27 @@ CREATE TABLE etl.etl_installation (
 );
 
 COMMENT ON TABLE etl.etl_installation IS 'Who we are. Indexes are marked with this id: several installations may share an Elasticsearch, and each cleans up its own';
+
+CREATE TABLE etl.etl_limits (
+    name text NOT NULL,
+    tokens integer NOT NULL,
+    period_seconds numeric NOT NULL,
+    burst integer NOT NULL,
+    spent_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    rests_until timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT etl_limits_burst_check CHECK (((burst >= 1) AND (burst <= 1000000))),
+    CONSTRAINT etl_limits_name_check CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'::text)),
+    CONSTRAINT etl_limits_period_check CHECK (((period_seconds >= 0.001) AND (period_seconds <= (86400)::numeric))),
+    CONSTRAINT etl_limits_tokens_check CHECK (((tokens >= 1) AND (tokens <= 1000000)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE etl.etl_limits IS 'Token buckets by name, shared by all workers: `tokens` in each `period_seconds`, and up to `burst` at once';
+
+COMMENT ON COLUMN etl.etl_limits.spent_until IS 'When the bucket will be full again less one period of a token: later than now by as much as was taken ahead';
+
+COMMENT ON COLUMN etl.etl_limits.rests_until IS 'A service without keys asked for a pause until then';
 
 CREATE UNLOGGED TABLE etl.etl_log_epoch (
     only_row boolean DEFAULT true NOT NULL,
@@ -1278,6 +1368,31 @@ COMMENT ON COLUMN etl.etl_run_ranges.horizon IS 'The time behind `upper`, where 
 COMMENT ON COLUMN etl.etl_run_ranges.server IS 'The server whose clock that is';
 
 COMMENT ON COLUMN etl.etl_run_ranges.walks_by IS 'The columns that the run walks by, with their types; before it has begun those of its checkpoint. `found` is what the catalog said of the column when that was noted: a column that is retyped gives its keys another order or other values, and `after` says nothing any more';
+
+CREATE TABLE etl.etl_run_steps (
+    run_id uuid NOT NULL,
+    place integer NOT NULL,
+    step text NOT NULL,
+    blocks bigint DEFAULT 0 NOT NULL,
+    rows_in bigint DEFAULT 0 NOT NULL,
+    rows_out bigint DEFAULT 0 NOT NULL,
+    rejected bigint DEFAULT 0 NOT NULL,
+    dropped bigint DEFAULT 0 NOT NULL,
+    duration_us bigint DEFAULT 0 NOT NULL,
+    calls_made bigint DEFAULT 0 NOT NULL,
+    calls_saved bigint DEFAULT 0 NOT NULL,
+    waited_us bigint DEFAULT 0 NOT NULL,
+    waited_for text
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE etl.etl_run_steps IS 'What the steps of a run did, over its committed batches';
+
+COMMENT ON COLUMN etl.etl_run_steps.place IS 'The step''s place in the plan, by `order_index`';
+
+COMMENT ON COLUMN etl.etl_run_steps.calls_saved IS 'Calls that were not made because their answers were known';
+
+COMMENT ON COLUMN etl.etl_run_steps.waited_us IS 'How long the step waited for limits and keys, the rests of its job included';
 
 CREATE TABLE etl.etl_run_totals (
     pipeline_id uuid NOT NULL,
@@ -1491,14 +1606,26 @@ CREATE VIEW etl.other_transactions AS
 
 COMMENT ON VIEW etl.other_transactions IS 'Transactions of such sessions that are open now';
 
+ALTER TABLE ONLY etl.etl_call_keys
+    ADD CONSTRAINT etl_call_keys_pkey PRIMARY KEY (pool, fingerprint);
+
+ALTER TABLE ONLY etl.etl_calls
+    ADD CONSTRAINT etl_calls_pkey PRIMARY KEY (pipeline_id, step, call_key);
+
 ALTER TABLE ONLY etl.etl_dead_letters
     ADD CONSTRAINT etl_dead_letters_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY etl.etl_functions
     ADD CONSTRAINT etl_functions_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY etl.etl_hook_functions
+    ADD CONSTRAINT etl_hook_functions_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY etl.etl_installation
     ADD CONSTRAINT etl_installation_pkey PRIMARY KEY (single);
+
+ALTER TABLE ONLY etl.etl_limits
+    ADD CONSTRAINT etl_limits_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY etl.etl_log_epoch
     ADD CONSTRAINT etl_log_epoch_pkey PRIMARY KEY (only_row);
@@ -1527,6 +1654,9 @@ ALTER TABLE ONLY etl.etl_run_keys
 ALTER TABLE ONLY etl.etl_run_ranges
     ADD CONSTRAINT etl_run_ranges_pkey PRIMARY KEY (run_id, range_no);
 
+ALTER TABLE ONLY etl.etl_run_steps
+    ADD CONSTRAINT etl_run_steps_pkey PRIMARY KEY (run_id, place);
+
 ALTER TABLE ONLY etl.etl_run_totals
     ADD CONSTRAINT etl_run_totals_pkey PRIMARY KEY (pipeline_id, mode, sink, status);
 
@@ -1547,6 +1677,8 @@ ALTER TABLE ONLY etl.etl_transitions
 
 ALTER TABLE ONLY etl.etl_worker_steps
     ADD CONSTRAINT etl_worker_steps_pkey PRIMARY KEY (worker, name);
+
+CREATE INDEX etl_calls_answered_idx ON etl.etl_calls USING btree (answered_at);
 
 CREATE UNIQUE INDEX etl_dead_letters_open_idx ON etl.etl_dead_letters USING btree (pipeline_id, md5((key)::text)) WHERE (replayed_at IS NULL);
 
@@ -1578,6 +1710,9 @@ CREATE TRIGGER etl_runs_sum_up AFTER UPDATE OF finished_at ON etl.etl_runs FOR E
 
 CREATE CONSTRAINT TRIGGER etl_transitions_in_commit_order AFTER INSERT ON etl.etl_transitions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.log_in_commit_order();
 
+ALTER TABLE ONLY etl.etl_calls
+    ADD CONSTRAINT etl_calls_pipeline_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY etl.etl_dead_letters
     ADD CONSTRAINT etl_dead_letters_pipeline_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE;
 
@@ -1601,6 +1736,9 @@ ALTER TABLE ONLY etl.etl_run_keys
 
 ALTER TABLE ONLY etl.etl_run_ranges
     ADD CONSTRAINT etl_run_ranges_run_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY etl.etl_run_steps
+    ADD CONSTRAINT etl_run_steps_run_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY etl.etl_run_totals
     ADD CONSTRAINT etl_run_totals_pipeline_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE;

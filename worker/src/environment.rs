@@ -136,6 +136,7 @@ impl Environment {
             cancelled: self.in_hand.handle(id).given_up,
             max_row_bytes: self.max_row_bytes,
             deadline: tokio::time::Instant::now() + LONGEST_STATEMENT,
+            counts: Arc::default(),
         }
     }
 

@@ -62,6 +62,9 @@ pub enum BatchError {
     /// The plan has a step that other workers have.
     #[error("the job waits for a worker that has its steps: {0}")]
     Elsewhere(String),
+    /// A step waits for answers of another side, and asks for them again then.
+    #[error("{message}")]
+    Awaits { next_look: Duration, message: String },
     #[error("{message}")]
     RateLimited { retry_after: Duration, message: String },
     #[error("{message}")]
@@ -96,6 +99,7 @@ impl BatchError {
             Self::NotYet(_) | Self::Silent => return Verdict::Later(Duration::from_millis(500)),
             // Each time another worker may be the first to take it.
             Self::Elsewhere(_) => return Verdict::Later(Duration::from_millis(rand::rng().random_range(200..=1_000))),
+            Self::Awaits { next_look, .. } => return Verdict::Later((*next_look).min(LONGEST_REST)),
             Self::Interrupted(_) | Self::Locked(_) => (ErrorClass::Transient, Duration::ZERO),
             Self::RateLimited { retry_after, .. } => (ErrorClass::RateLimited, *retry_after),
             Self::Failed { class, .. } => (*class, Duration::ZERO),
@@ -250,8 +254,9 @@ fn explain(error: &dyn DatabaseError, code: &str) -> String {
 
 impl From<StepError> for BatchError {
     fn from(error: StepError) -> Self {
-        let StepError { class, retry_after, message, .. } = error;
+        let StepError { class, retry_after, awaits, message, .. } = error;
         match retry_after {
+            Some(next_look) if awaits => Self::Awaits { next_look, message },
             Some(retry_after) if class == ErrorClass::RateLimited => Self::RateLimited { retry_after, message },
             Some(_) | None => Self::Failed { class, message },
         }

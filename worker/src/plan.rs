@@ -17,7 +17,7 @@ use crate::{
     error::BatchError,
     sink::{Opening, RunOpening, Sink, Sinks},
     source::{Bound, KeyColumn, Reading, RowForm, Source, Walk, WalkColumn},
-    step::{Arriving, Sequence, StepRegistry},
+    step::{Arriving, Sequence, StepContext, StepRegistry},
 };
 
 #[derive(Debug)]
@@ -113,6 +113,14 @@ pub async fn check(
 impl Plan {
     pub fn walk(&self) -> &Walk {
         self.reading.walk()
+    }
+
+    /// Checks what the steps use outside, before the first batch.
+    pub async fn check_steps(&self, context: &StepContext) -> Result<(), BatchError> {
+        match &self.route {
+            Route::Stream(stream) => Ok(stream.steps.check(context).await?),
+            Route::Pushdown { .. } => Ok(()),
+        }
     }
 
     /// The statement of a page that is written without passing through the worker.

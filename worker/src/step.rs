@@ -6,12 +6,13 @@
 
 #[cfg(test)]
 mod conformance;
+mod counts;
 mod hash;
 mod python;
 mod registry;
 mod sequence;
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
+pub use counts::{StepCounts, Sum};
 pub use python::Python;
 pub use registry::{Arriving, Construct, StepRegistry};
 pub use sequence::{ProcessedRow, Sequence};
@@ -38,6 +40,11 @@ pub use sequence::{ProcessedRow, Sequence};
 pub trait Step: fmt::Debug + Send + Sync {
     /// Executes the step on a block, which is never empty.
     async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError>;
+
+    /// Checks that what the step uses outside is there, before the first batch of a run: services answer, keys and limits exist.
+    async fn check(&self, _context: &StepContext) -> Result<(), StepError> {
+        Ok(())
+    }
 }
 
 /// Everything that a step may use besides its rows and options.
@@ -54,6 +61,8 @@ pub struct StepContext {
     pub max_row_bytes: u32,
     /// When the server cuts the page off, and the step with it.
     pub deadline: Instant,
+    /// Where the step counts what it does outside.
+    pub counts: Arc<StepCounts>,
 }
 
 /// Rows in the order in which they were read: as many as the source has gathered, about 512 KB.
@@ -92,6 +101,8 @@ pub struct StepError {
     pub class: ErrorClass,
     /// When the other side can be asked again, if it has said so.
     pub retry_after: Option<Duration>,
+    /// Nothing went wrong: answers are outstanding, and the batch is tried again then.
+    pub awaits: bool,
     pub message: String,
     /// Whether the words are Vitrina's: they quote no row.
     is_ours: bool,
@@ -99,7 +110,7 @@ pub struct StepError {
 
 impl StepError {
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, retry_after: None, message: message.into(), is_ours: false }
+        Self { class, retry_after: None, awaits: false, message: message.into(), is_ours: false }
     }
 
     /// What we say of a step; not in its own words.
@@ -110,6 +121,11 @@ impl StepError {
     /// The other side asked for a pause of this length.
     pub fn rate_limited(retry_after: Duration, message: impl Into<String>) -> Self {
         Self { retry_after: Some(retry_after), ..Self::new(ErrorClass::RateLimited, message) }
+    }
+
+    /// Answers are outstanding: the batch goes back to the queue for so long, and no attempt of it has failed.
+    pub fn awaits(next_look: Duration, message: impl Into<String>) -> Self {
+        Self { awaits: true, ..Self::rate_limited(next_look, message) }
     }
 
     /// The same with the step's name, as its own words unless they are ours.

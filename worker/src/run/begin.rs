@@ -50,6 +50,10 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     // The worker that had the job before may have gone on with it.
     job.go_on(run.next_batch, run.after.take());
     let plan = plan_run(env, &mut session, &run).await?;
+    if run.started_at.is_none() {
+        let _resting = waiting.rest();
+        plan.check_steps(&env.step_context(job.pipeline_id, job.run_id.0, &job.correlation_id)).await?;
+    }
     // While an external sink is prepared, the idle connection to the database must not count as silent.
     let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));
     let prepared = plan.sink.prepare(&mut session, &run).await?;

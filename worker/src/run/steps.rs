@@ -133,6 +133,7 @@ mod tests {
             cancelled: CancellationToken::new(),
             max_row_bytes: 1 << 30,
             deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
+            counts: Default::default(),
         }
     }
 

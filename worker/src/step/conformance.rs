@@ -105,6 +105,7 @@ fn run(sequence: &Sequence, rows: &[Value]) -> Vec<ProcessedRow> {
             cancelled: CancellationToken::new(),
             max_row_bytes: 1 << 30,
             deadline: tokio::time::Instant::now() + std::time::Duration::from_secs(600),
+            counts: Default::default(),
         };
         let docs = rows.iter().map(Value::to_string).collect();
         sequence.run(&context, docs).await.expect("no error of the whole block")

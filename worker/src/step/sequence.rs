@@ -55,6 +55,14 @@ impl Sequence {
         self.0.iter().any(|step| step.touches.contains(column))
     }
 
+    /// Checks what the steps use outside, before the first batch of a run.
+    pub async fn check(&self, context: &StepContext) -> Result<(), StepError> {
+        for planned in self.0.iter() {
+            planned.step.check(context).await.map_err(|error| error.named(&planned.name))?;
+        }
+        Ok(())
+    }
+
     /// Takes rows, each a JSON object, through all steps. What became of each is returned in their order.
     pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<Vec<ProcessedRow>, StepError> {
         if self.0.is_empty() {
