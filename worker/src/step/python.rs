@@ -6,6 +6,7 @@
 
 mod catalog;
 mod frames;
+mod loaded;
 mod output;
 mod pool;
 mod process;

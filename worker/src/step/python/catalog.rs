@@ -1,74 +1,15 @@
-//! What is in the operator's directory: found by the first process, checked against the types of the server.
+//! The steps of a worker: what its first process found, checked against the types of the server.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::Value;
 use sqlx::PgConnection;
 use vitrina_shared::{config::PythonConfig, domain::transform::PublishedStep, store::worker_steps};
 
 use super::{
     Python,
+    loaded::{Declared, Loaded},
     pool::Pool,
-    process::{Process, ProcessError},
 };
-
-/// The pauses before a worker starts its first process again.
-const FIRST_DELAYS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-
-/// What a process says of the directory.
-#[derive(Debug, Deserialize)]
-pub(super) struct Loaded {
-    pub version: String,
-    pub steps: Vec<Declared>,
-    problems: Vec<ImportProblem>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Declared {
-    name: String,
-    description: String,
-    columns: Vec<(String, String)>,
-    removes: Vec<String>,
-    needs: Vec<String>,
-    options_schema: Value,
-    per_row: bool,
-    pure: bool,
-}
-
-/// A module that could not be imported.
-#[derive(Debug, Deserialize)]
-struct ImportProblem {
-    module: String,
-    error: String,
-    place: String,
-}
-
-impl Loaded {
-    /// Starts a process, and logs what it could not import.
-    pub async fn start(config: &PythonConfig, path: &Path) -> Result<(Process, Self), ProcessError> {
-        let (process, loaded) = Process::start(config, path).await?;
-        let loaded: Self = serde_json::from_slice(&loaded).map_err(|_| ProcessError::Rubbish)?;
-        for ImportProblem { module, error, place } in &loaded.problems {
-            tracing::error!(module, error, place, "a module of VITRINA_PYTHON_PATH could not be imported");
-        }
-        Ok((process, loaded))
-    }
-
-    /// Starts the first process. What it lacks the worker lacks, so it is tried several times.
-    async fn start_first(config: &PythonConfig, path: &Path) -> Result<(Process, Self), ProcessError> {
-        for delay in FIRST_DELAYS {
-            match Self::start(config, path).await {
-                Err(error) if error.may_pass() => {
-                    tracing::warn!(path = %path.display(), error = %error, "Python is started again");
-                    tokio::time::sleep(delay).await;
-                }
-                started => return started,
-            }
-        }
-        Self::start(config, path).await
-    }
-}
 
 impl Python {
     /// Finds the steps of this worker; none where it has no directory, or no Python. What is wrong is logged: pipelines without

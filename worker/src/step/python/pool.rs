@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use vitrina_shared::config::PythonConfig;
 
 use super::{
-    catalog::Loaded,
+    loaded::Loaded,
     process::{Process, ProcessError},
 };
 use crate::mutex::unpoisoned;
