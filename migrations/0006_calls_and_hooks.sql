@@ -52,11 +52,12 @@ create table etl.etl_calls (
     input           bytea       not null,
     state           text        not null,
     idempotency_key uuid        not null,
+    together        smallint    not null,
     run_id          uuid        not null,
     key_fingerprint text,
     external_id     text,
     status          smallint,
-    answer          jsonb,
+    answer          text,
     error           text,
     attempts        integer     not null default 0,
     created_at      timestamptz not null default now(),
@@ -75,7 +76,7 @@ create table etl.etl_calls (
 )
 with (fillfactor = 80);
 
-create index etl_calls_answered_idx on etl.etl_calls (answered_at);
+create index etl_calls_created_idx on etl.etl_calls (created_at);
 
 comment on table etl.etl_calls is 'Calls of steps and their answers; removed VITRINA_CALLS_KEPT_DAYS after the answer';
 comment on column etl.etl_calls.call_key is 'SHA-256 of the entity, where the step names one, or else of the input';
@@ -84,6 +85,8 @@ comment on column etl.etl_calls.state is
     'SENDING: on its way, or lost with its worker; SUBMITTED: accepted, polled until its end; WAITING: tried again later; DONE: answered; REFUSED: the input is at fault; FAILED: given up for its run';
 comment on column etl.etl_calls.run_id is 'The run or report that made it last; attempts are counted within that';
 comment on column etl.etl_calls.idempotency_key is 'Sent with every attempt of the same input';
+comment on column etl.etl_calls.together is 'How many inputs were sent in one request; they share its idempotency_key';
+comment on column etl.etl_calls.answer is 'JSON as the service wrote it, the part for this input';
 comment on column etl.etl_calls.leased_until is 'Until then the run that sends it is given time to note the answer';
 
 create table etl.etl_run_steps (

@@ -6,6 +6,7 @@ pub mod clock_key;
 pub mod column_type;
 mod draft_problems;
 pub mod error_class;
+pub mod hosts;
 mod ids;
 mod index_fit;
 pub mod index_options;

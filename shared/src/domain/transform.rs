@@ -11,8 +11,10 @@ mod document;
 mod expression;
 mod filter;
 mod hash;
+pub mod http;
 mod json_extract;
 mod mask;
+mod pointer;
 mod published;
 mod rename;
 mod schema;
@@ -33,6 +35,7 @@ use super::{
 
 pub use document::{NotADocument, RowDocument};
 pub use hash::Hash;
+pub use pointer::Extracted;
 pub use published::{PublishedColumn, PublishedStep};
 
 /// What is known of a transform with its options before a row moves.
@@ -117,6 +120,7 @@ const BUILTIN: &[TransformKind] = &[
     cast::KIND,
     filter::KIND,
     hash::KIND,
+    http::KIND,
     json_extract::KIND,
     mask::KIND,
     rename::KIND,

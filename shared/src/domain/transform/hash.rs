@@ -51,15 +51,21 @@ impl Hash {
     pub fn of(given: &Map<String, Value>) -> Result<Self, String> {
         let hash: Self = options(given)?;
         some_columns(hash.columns.iter())?;
-        let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        let begins = hash.pool.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
-        if !begins || hash.pool.len() > MAX_POOL || !hash.pool.bytes().all(is_name) {
-            return Err(format!(
-                "pool: a name of 1 to {MAX_POOL} capital letters, digits and `_` that begins with a letter"
-            ));
-        }
+        check_pool(&hash.pool)?;
         Ok(hash)
     }
+}
+
+/// Whether a pool of keys can have this name.
+pub(super) fn check_pool(pool: &str) -> Result<(), String> {
+    let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let begins = pool.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
+    if !begins || pool.len() > MAX_POOL || !pool.bytes().all(is_name) {
+        return Err(format!(
+            "pool: a name of 1 to {MAX_POOL} capital letters, digits and `_` that begins with a letter"
+        ));
+    }
+    Ok(())
 }
 
 impl Transform for Hash {
