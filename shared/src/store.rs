@@ -3,11 +3,14 @@
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
 pub mod backends;
+pub mod call_keys;
+pub mod calls;
 pub mod catalog;
 pub mod comparison;
 pub mod dead_letters;
 pub mod horizon;
 pub mod installation;
+pub mod limits;
 pub mod marts;
 pub mod pages;
 pub mod pipelines;

@@ -46,6 +46,8 @@ pub struct Connections {
     pub reports: PgPool,
     /// For heartbeats and maintenance, and for giving jobs back where those for jobs cannot be opened.
     pub control: PgPool,
+    /// For the notes of calls to services outside: those of batches have transactions open.
+    pub calls: PgPool,
     pub sinks: Sinks,
     pub clock: Arc<DatabaseClock>,
 }
@@ -75,6 +77,7 @@ impl Connections {
         self.describing.close().await;
         self.reports.close().await;
         self.control.close().await;
+        self.calls.close().await;
     }
 }
 

@@ -8,6 +8,7 @@
 mod conformance;
 mod counts;
 mod hash;
+mod http;
 mod python;
 mod registry;
 mod sequence;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
 pub use counts::{StepCounts, Sum};
+pub use http::Outside;
 pub use python::Python;
 pub use registry::{Arriving, Construct, StepRegistry};
 pub use sequence::{ProcessedRow, Sequence};
@@ -78,6 +80,11 @@ pub struct BlockRow {
 
 impl BlockRow {
     pub fn reject(self, reason: impl Into<String>) -> Rejection {
+        self.rejection(reason)
+    }
+
+    /// The same for a row that is dropped afterwards.
+    fn rejection(&self, reason: impl Into<String>) -> Rejection {
         Rejection { place: self.place, reason: reason.into() }
     }
 }

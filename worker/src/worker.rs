@@ -34,7 +34,7 @@ use crate::{
     report_slots::ReportSlots,
     sink::{SinkKind, Sinks},
     source::{Source, Sources},
-    step::{Python, StepRegistry},
+    step::{Outside, Python, StepRegistry},
 };
 
 /// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is tried again.
@@ -131,10 +131,12 @@ impl Worker {
     }
 
     /// The steps of one life, and what others are told of them. Found anew in each: the operator's code may have changed.
-    async fn find_steps(&self, name: &str, control: &PgPool) -> sqlx::Result<StepRegistry> {
-        let mut connection = control.acquire().await?;
+    async fn find_steps(&self, name: &str, connections: &Connections) -> sqlx::Result<StepRegistry> {
+        let mut connection = connections.control.acquire().await?;
         let found = Python::find(&self.config.python, self.config.concurrency, &mut connection).await?;
-        let steps = self.steps.clone().with_keys(self.config.keys.clone());
+        let (keys, hosts) = (self.config.keys.clone(), self.config.http_hosts.clone());
+        let outside = Outside { db: connections.calls.clone(), keys: keys.clone(), hosts };
+        let steps = self.steps.clone().with_keys(keys).with_outside(outside);
         let Some(python) = found else { return Ok(steps) };
         let steps = steps.with_python(python);
         worker_steps::publish(&mut connection, name, &steps.published()).await?;
@@ -158,6 +160,11 @@ impl Worker {
             describing: Describing::new(queries(2, "vitrina-worker-describing", &BY_KEY)),
             reports: queries(4, "vitrina-worker-reports", &[]),
             control: database::pool_with(&sized(3), "vitrina-worker-control", &control),
+            calls: database::pool_with(
+                &sized(concurrency.clamp(2, 8)),
+                "vitrina-worker-calls",
+                &[&CONTROL_LIMITS, &BY_KEY],
+            ),
             sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
             clock: Arc::default(),
         }
@@ -217,7 +224,7 @@ impl Worker {
         let _ends = life.clone().drop_guard();
         rights::warn_when_connected(connections.control.clone(), life.clone());
         let (wake, wakeups) = watch::channel(0);
-        let steps = self.find_steps(name, &connections.control).await.map_err(|error| error.to_string())?;
+        let steps = self.find_steps(name, connections).await.map_err(|error| error.to_string())?;
         let env = Arc::new(self.environment(name, connections, (wake, life.clone()), steps));
         let session = database::session(self.database.url.connect_options(), "vitrina-worker-wakeups");
         let woken = env.wake.clone();

@@ -35,12 +35,17 @@ impl Keys {
         Self(Arc::new(pools))
     }
 
+    /// The keys of a pool, or why there is none.
+    pub fn all(&self, pool: &str) -> Result<&[Secret], String> {
+        let keys = self.0.get(pool).map(Vec::as_slice);
+        keys.ok_or_else(|| format!("this worker has no key: set {BEGINNING}{pool} in the environment of every worker"))
+    }
+
     /// The only key of a pool, or why there is not exactly one.
     pub fn only(&self, pool: &str) -> Result<&Secret, String> {
-        match self.0.get(pool).map(Vec::as_slice) {
-            Some([key]) => Ok(key),
-            Some(keys) => Err(format!("{BEGINNING}{pool} has {} keys, and this step takes exactly one", keys.len())),
-            None => Err(format!("this worker has no key: set {BEGINNING}{pool} in the environment of every worker")),
+        match self.all(pool)? {
+            [key] => Ok(key),
+            keys => Err(format!("{BEGINNING}{pool} has {} keys, and this step takes exactly one", keys.len())),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::env::{Env, FromEnv};
 use super::keys::Keys;
 use super::metrics_token::MetricsToken;
 use super::python::PythonConfig;
-use crate::metrics::HISTOGRAM_PIPELINES;
+use crate::{domain::hosts::AllowedHosts, metrics::HISTOGRAM_PIPELINES};
 
 /// The default time for which a stopping worker waits for its batches.
 pub const DRAIN: Duration = Duration::from_secs(30);
@@ -46,6 +46,8 @@ pub struct WorkerConfig {
     pub keys: Keys,
     pub elasticsearch: ElasticsearchConfig,
     pub python: PythonConfig,
+    /// The hosts that steps may call: `VITRINA_HTTP_HOSTS`.
+    pub http_hosts: AllowedHosts,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +58,8 @@ pub struct Retention {
     pub reports: Duration,
     /// Entries of the transition log: `VITRINA_TRANSITIONS_KEPT_DAYS`.
     pub transitions: Duration,
+    /// Calls of steps and their answers: `VITRINA_CALLS_KEPT_DAYS`.
+    pub calls: Duration,
 }
 
 impl Retention {
@@ -68,6 +72,7 @@ impl Retention {
             runs: days("VITRINA_RUNS_KEPT_DAYS", 90),
             reports: days("VITRINA_REPORTS_KEPT_DAYS", 1),
             transitions: days("VITRINA_TRANSITIONS_KEPT_DAYS", 365),
+            calls: days("VITRINA_CALLS_KEPT_DAYS", 30),
         }
     }
 }
@@ -90,6 +95,7 @@ impl FromEnv for WorkerConfig {
             keys: Keys::read(env),
             elasticsearch: ElasticsearchConfig::from_env(env)?,
             python: PythonConfig::from_env(env)?,
+            http_hosts: env.parsed("VITRINA_HTTP_HOSTS", AllowedHosts::parse).unwrap_or_default(),
         })
     }
 }
@@ -122,6 +128,7 @@ mod tests {
         assert_eq!(worker.retention.runs, Duration::from_secs(90 * 86_400));
         assert_eq!(worker.retention.reports, Duration::from_secs(86_400));
         assert_eq!(worker.retention.transitions, Duration::from_secs(365 * 86_400));
+        assert_eq!(worker.retention.calls, Duration::from_secs(30 * 86_400));
     }
 
     #[test]
@@ -139,6 +146,8 @@ mod tests {
             ("VITRINA_RUNS_KEPT_DAYS", "0"),
             ("VITRINA_REPORTS_KEPT_DAYS", "for ever"),
             ("VITRINA_TRANSITIONS_KEPT_DAYS", "36501"),
+            ("VITRINA_CALLS_KEPT_DAYS", "0"),
+            ("VITRINA_HTTP_HOSTS", "http://a.example"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");
         let named: Vec<&str> = errors.problems().iter().map(|problem| problem.variable).collect();

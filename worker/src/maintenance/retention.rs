@@ -1,4 +1,4 @@
-//! Removes jobs, reports and runs that ended a while ago, old entries of the transition log, and workers that are long gone.
+//! Removes jobs, reports and runs that ended a while ago, old entries of the transition log, calls that were answered a while ago, and workers that are long gone.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use sqlx::PgPool;
 use vitrina_shared::{
     config::Retention,
     jobs::BATCH_QUEUE,
-    store::{queue, reports, runs, transitions, worker_steps},
+    store::{calls, queue, reports, runs, transitions, worker_steps},
 };
 
 /// How long finished jobs stay, so that an operator can look at them.
@@ -26,13 +26,14 @@ pub async fn run_once(db: &PgPool, keep: Retention) -> sqlx::Result<()> {
         let reports = reports::prune(&mut connection, keep.reports, BATCH).await?;
         let runs = runs::prune(&mut connection, keep.runs, BATCH).await?;
         let transitions = transitions::prune(&mut connection, keep.transitions, BATCH).await?;
-        removed += reports + runs + transitions;
-        if reports.max(runs).max(transitions) < BATCH.unsigned_abs() {
+        let calls = calls::prune(&mut connection, keep.calls, BATCH).await?;
+        removed += reports + runs + transitions + calls;
+        if reports.max(runs).max(transitions).max(calls) < BATCH.unsigned_abs() {
             break;
         }
     }
     if jobs + removed > 0 {
-        tracing::debug!(jobs, runs_reports_and_transitions = removed, "removed what ended long ago");
+        tracing::debug!(jobs, runs_reports_transitions_and_calls = removed, "removed what ended long ago");
     }
     Ok(())
 }

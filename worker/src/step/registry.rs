@@ -12,7 +12,9 @@ use vitrina_shared::{
     },
 };
 
-use super::{Block, Processed, Python, Sequence, Step, StepContext, StepError, hash, sequence::PlannedStep};
+use super::{
+    Block, Outside, Processed, Python, Sequence, Step, StepContext, StepError, hash, http, sequence::PlannedStep,
+};
 
 /// Makes a step of checked options.
 pub type Construct = Arc<dyn Fn(&Map<String, Value>) -> Result<Box<dyn Step>, String> + Send + Sync>;
@@ -44,6 +46,12 @@ impl StepRegistry {
     /// The same with the steps that use keys of this worker's environment.
     pub fn with_keys(mut self, keys: Keys) -> Self {
         self.executed.push((hash::NAME, Arc::new(move |options| hash::construct(options, &keys))));
+        self
+    }
+
+    /// The same with the steps that call services outside.
+    pub fn with_outside(mut self, outside: Outside) -> Self {
+        self.executed.push((http::NAME, Arc::new(move |options| http::construct(options, &outside))));
         self
     }
 

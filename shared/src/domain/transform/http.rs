@@ -53,7 +53,7 @@ pub struct Http {
     pub templates: Templates,
     pub rows_per_call: usize,
     /// Where the answers of a call for several rows are.
-    pub answers_at: Vec<String>,
+    answers_at: Vec<String>,
     pub columns: Vec<Extracted>,
     pub limit: Option<String>,
     pub keys: Option<KeyUse>,
@@ -111,6 +111,13 @@ impl Http {
             templates,
             poll,
         })
+    }
+}
+
+impl Http {
+    /// The answers of a call for several rows.
+    pub fn answers_in<'a>(&self, document: &'a str) -> Option<&'a str> {
+        pointer::find(document, &self.answers_at)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use minijinja::value::Value;
 use sha2::{Digest, Sha256};
-use url::Url;
+use url::{Host, Url};
 
 use super::{
     super::{RowDocument, pointer},
@@ -43,6 +43,21 @@ impl Origin {
             return Err("scheme and host stand in the plan: columns begin after the host's `/`".to_owned());
         }
         Self::of(fixed).map(|(origin, _)| origin)
+    }
+
+    /// Its host and port.
+    pub fn server(&self) -> Option<(Host<&str>, u16)> {
+        let url::Origin::Tuple(_, host, port) = &self.0 else { return None };
+        let host = match host {
+            Host::Domain(name) => Host::Domain(name.as_str()),
+            Host::Ipv4(address) => Host::Ipv4(*address),
+            Host::Ipv6(address) => Host::Ipv6(*address),
+        };
+        Some((host, *port))
+    }
+
+    pub fn is_of(&self, url: &Url) -> bool {
+        url.origin() == self.0
     }
 
     /// The address, if it is one of this server.

@@ -1,0 +1,137 @@
+//! `etl.etl_limits`: token buckets that all workers share, on the database's clock.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::interval;
+
+/// What an operator sets: so many tokens in each period, and up to `burst` at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    pub tokens: i32,
+    pub period_seconds: f64,
+    pub burst: i32,
+}
+
+#[derive(Debug)]
+pub struct Limit {
+    pub name: String,
+    pub tokens: i32,
+    pub period_seconds: f64,
+    pub burst: i32,
+    /// When a token is there again; in the past where one is there now.
+    pub free_at: Option<DateTime<Utc>>,
+    pub rests_until: Option<DateTime<Utc>>,
+}
+
+/// A token was taken, or none was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// It counts from then on.
+    Taken(Duration),
+    /// None is to be had sooner than after this time.
+    NotBefore(Duration),
+}
+
+/// Takes a token of a limit, one that counts within `ahead` at the latest. None where there is no such limit.
+pub async fn take(connection: &mut PgConnection, name: &str, ahead: Duration) -> sqlx::Result<Option<Token>> {
+    // The cell rate algorithm: `spent_until` moves on by a token's share of the period, and a token counts when it is less than
+    // burst - 1 of these shares ahead of the clock.
+    let taken = sqlx::query_scalar!(
+        r#"
+        update etl.etl_limits as l
+        set spent_until = greatest(l.spent_until, clock.now) + make_interval(secs => l.period_seconds::float8 / l.tokens),
+            updated_at = clock.now
+        from (select clock_timestamp() as now offset 0) as clock
+        where l.name = $1 and coalesce(l.rests_until, clock.now) <= clock.now
+          and greatest(l.spent_until, clock.now) - make_interval(secs => l.period_seconds::float8 / l.tokens * (l.burst - 1))
+              <= clock.now + $2
+        returning extract(epoch from l.spent_until - make_interval(secs => l.period_seconds::float8 / l.tokens * l.burst)
+                                     - clock.now)::float8 as "after!"
+        "#,
+        name,
+        interval(ahead) as _,
+    )
+    .fetch_optional(&mut *connection)
+    .await?;
+    if let Some(after) = taken {
+        return Ok(Some(Token::Taken(seconds(after))));
+    }
+    let free = sqlx::query_scalar!(
+        r#"
+        select extract(epoch from greatest(
+                   spent_until - make_interval(secs => period_seconds::float8 / tokens * (burst - 1)), rests_until
+               ) - clock_timestamp())::float8 as "after!"
+        from etl.etl_limits
+        where name = $1
+        "#,
+        name,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(free.map(|after| Token::NotBefore(seconds(after))))
+}
+
+fn seconds(after: f64) -> Duration {
+    Duration::try_from_secs_f64(after.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+/// Lets nobody take a token for so long: the service asked for a pause.
+pub async fn rest(connection: &mut PgConnection, name: &str, pause: Duration) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_limits set rests_until = greatest(rests_until, clock_timestamp() + $2) where name = $1",
+        name,
+        interval(pause) as _,
+    )
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// Makes a limit or changes it. What was taken before counts by the new rate.
+pub async fn put(connection: &mut PgConnection, name: &str, rate: Rate) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"
+        insert into etl.etl_limits (name, tokens, period_seconds, burst)
+        values ($1, $2, $3::float8::numeric, $4)
+        on conflict (name) do update
+        set tokens = excluded.tokens, period_seconds = excluded.period_seconds, burst = excluded.burst, updated_at = now()
+        "#,
+        name,
+        rate.tokens,
+        rate.period_seconds,
+        rate.burst,
+    )
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<Limit>> {
+    sqlx::query_as!(
+        Limit,
+        r#"
+        select name, tokens, period_seconds::float8 as "period_seconds!", burst, rests_until,
+               case when isfinite(spent_until)
+                    then spent_until - make_interval(secs => period_seconds::float8 / tokens * (burst - 1)) end as free_at
+        from etl.etl_limits
+        order by name
+        "#,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+pub async fn exists(connection: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(r#"select exists (select from etl.etl_limits where name = $1) as "is_there!""#, name)
+        .fetch_one(connection)
+        .await
+}
+
+/// Removes a limit. Returns whether it was there.
+pub async fn delete(connection: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
+    let deleted = sqlx::query!("delete from etl.etl_limits where name = $1", name).execute(connection).await?;
+    Ok(deleted.rows_affected() > 0)
+}

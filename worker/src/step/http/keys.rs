@@ -1,0 +1,92 @@
+//! The keys of a pool: this worker has them, the database knows what became of each.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
+use vitrina_shared::{
+    config::{Keys, Secret},
+    domain::transform::http::KeyUse,
+    store::call_keys::{self, Chosen},
+};
+
+/// Hexadecimal digits of a fingerprint.
+const FINGERPRINT: usize = 16;
+
+#[derive(Debug)]
+pub struct Pool {
+    how: KeyUse,
+    keys: Vec<(String, Secret)>,
+    /// Whether the database knows of them.
+    known: AtomicBool,
+}
+
+impl Pool {
+    pub fn new(how: &KeyUse, keys: &Keys) -> Result<Self, String> {
+        let keys = keys.all(&how.pool)?.iter().map(|key| (fingerprint(&how.pool, key), key.clone())).collect();
+        Ok(Self { how: how.clone(), keys, known: AtomicBool::new(false) })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.how.pool
+    }
+
+    fn fingerprints(&self) -> Vec<String> {
+        self.keys.iter().map(|(fingerprint, _)| fingerprint.clone()).collect()
+    }
+
+    /// The key that was used least recently of those that may be used.
+    pub async fn choose(&self, connection: &mut PgConnection) -> sqlx::Result<Chosen> {
+        let fingerprints = self.fingerprints();
+        if !self.known.load(Ordering::Relaxed) {
+            call_keys::introduce(connection, &self.how.pool, &fingerprints).await?;
+            self.known.store(true, Ordering::Relaxed);
+        }
+        call_keys::choose(connection, &self.how.pool, &fingerprints).await
+    }
+
+    /// Adds the key to a request; any of its pool where this worker does not have it.
+    pub fn add(&self, headers: &mut HeaderMap, fingerprint: &str) -> Result<(), String> {
+        let found = self.keys.iter().find(|(own, _)| own == fingerprint).or(self.keys.first());
+        let (_, key) = found.ok_or("the pool has no key")?;
+        let text = format!("{}{}", self.how.prefix, key.expose());
+        let mut value =
+            HeaderValue::from_str(&text).map_err(|_| "a key of the pool has characters that no header has")?;
+        value.set_sensitive(true);
+        let name = HeaderName::from_bytes(self.how.header.as_bytes()).map_err(|error| error.to_string())?;
+        headers.insert(name, value);
+        Ok(())
+    }
+
+    pub async fn rest(&self, connection: &mut PgConnection, key: &str, asked: Option<Duration>) -> sqlx::Result<()> {
+        call_keys::rest(connection, &self.how.pool, key, asked).await
+    }
+
+    pub async fn answered(&self, connection: &mut PgConnection, key: &str) -> sqlx::Result<()> {
+        call_keys::answered(connection, &self.how.pool, key).await
+    }
+
+    /// Sets a key aside that the service does not accept, and tells the operator once.
+    pub async fn refuse(&self, connection: &mut PgConnection, key: &str, reason: &str) -> sqlx::Result<()> {
+        if call_keys::refuse(connection, &self.how.pool, key, reason).await? {
+            tracing::error!(
+                pool = self.how.pool,
+                key,
+                status = reason,
+                "the service does not accept a key: it is set aside; exchange it in VITRINA_KEYS_<POOL>, or see `vitrina limits ls`",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Tells a key from others and does not show it.
+fn fingerprint(pool: &str, key: &Secret) -> String {
+    let digest = Sha256::digest(format!("{pool}\n{}", key.expose()));
+    let text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    text[..FINGERPRINT].to_owned()
+}
