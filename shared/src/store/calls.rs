@@ -128,7 +128,12 @@ pub async fn claim(connection: &mut PgConnection, caller: Caller<'_>, claim: &Cl
         set input = excluded.input, state = 'SENDING', idempotency_key = excluded.idempotency_key, together = excluded.together,
             run_id = excluded.run_id, key_fingerprint = excluded.key_fingerprint, external_id = null, status = null,
             answer = null, error = null,
-            attempts = case when call.run_id = excluded.run_id and call.input = excluded.input then call.attempts else 0 end + 1,
+            attempts = case
+                when call.run_id <> excluded.run_id or call.input <> excluded.input then 1
+                -- An attempt that was lost with its worker has not failed.
+                when call.state = 'SENDING' then call.attempts
+                else call.attempts + 1
+            end,
             created_at = case when call.input = excluded.input then call.created_at else clock_timestamp() end,
             sent_at = excluded.sent_at, next_look_at = null, deadline_at = null, leased_until = excluded.leased_until,
             answered_at = null

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod bounds;
+mod calls;
 mod changed_marts;
 mod control;
 mod emptied_marts;
@@ -36,6 +37,7 @@ mod rust_steps;
 mod samples;
 #[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
 mod scripted;
+mod service;
 mod steps;
 mod storm;
 mod streams;

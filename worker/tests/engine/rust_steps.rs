@@ -23,7 +23,7 @@ const PEOPLE: &str = r"
 const READ: &str = "select id, name, born, score, visits, details, modified from content.person";
 
 /// A draft whose rows pass these steps.
-fn through(mut draft: PipelineDraft, steps: &[(&str, Value)]) -> PipelineDraft {
+pub fn through(mut draft: PipelineDraft, steps: &[(&str, Value)]) -> PipelineDraft {
     let query = draft.source_query.take().expect("a query");
     let reader = ("SQL", query.as_str(), json!({}));
     let steps = steps.iter().map(|(name, options)| ("RUST", *name, options.clone()));

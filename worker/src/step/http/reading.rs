@@ -23,6 +23,8 @@ pub struct Meaning {
     pub answers: Option<Vec<String>>,
     /// What else the class says: of the key, the limit, or the whole run.
     pub class: Option<Class>,
+    /// How long the service wants to be left alone.
+    pub pause: Option<Duration>,
 }
 
 fn outcome(state: CallState, status: Option<u16>) -> Outcome {
@@ -40,7 +42,7 @@ fn outcome(state: CallState, status: Option<u16>) -> Outcome {
 
 impl Meaning {
     fn of(outcome: Outcome) -> Self {
-        Self { outcome, answers: None, class: None }
+        Self { outcome, answers: None, class: None, pause: None }
     }
 
     /// The service did not answer well: tried again, until it was tried often enough.
@@ -55,7 +57,7 @@ impl Meaning {
 /// What an answer to a request for so many inputs means.
 pub fn of_request(step: &Http, inputs: usize, reply: &Reply, attempt: i32) -> Meaning {
     if let Some(class) = classify(&step.classes, reply.status, &reply.body) {
-        return of_class(class, inputs, reply, attempt);
+        return of_class(step, class, inputs, reply, attempt);
     }
     let status = Some(reply.status);
     let unreadable = |what: &str| Meaning::failed(format!("{what}: {}", reply.words()), status, attempt);
@@ -77,7 +79,7 @@ pub fn of_request(step: &Http, inputs: usize, reply: &Reply, attempt: i32) -> Me
     }
 }
 
-fn of_class(class: Class, inputs: usize, reply: &Reply, attempt: i32) -> Meaning {
+fn of_class(step: &Http, class: Class, inputs: usize, reply: &Reply, attempt: i32) -> Meaning {
     let (status, error) = (Some(reply.status), Some(reply.words()));
     let waits = |next_look| Outcome {
         error: error.clone(),
@@ -87,13 +89,15 @@ fn of_class(class: Class, inputs: usize, reply: &Reply, attempt: i32) -> Meaning
     };
     let meaning = match class {
         Class::Temporary => Meaning::failed(reply.words(), status, attempt),
+        // With keys it is the key that rests.
+        Class::RateLimited if step.keys.is_some() => Meaning::of(waits(None)),
         Class::RateLimited => Meaning::of(waits(reply.retry_after.or(Some(PAUSE)))),
         Class::Quota | Class::Unauthorized => Meaning::of(waits(None)),
         // One of several inputs is at fault: which one is found by asking for each alone.
         Class::Refused if inputs > 1 => Meaning::of(Outcome { parts: true, ..waits(None) }),
         Class::Refused => Meaning::of(Outcome { error, ..outcome(CallState::Refused, status) }),
     };
-    Meaning { class: Some(class), ..meaning }
+    Meaning { class: Some(class), pause: reply.retry_after, ..meaning }
 }
 
 /// What an answer means that was asked for by the service's id.
@@ -106,7 +110,8 @@ pub fn of_poll(step: &Http, poll: &Poll, reply: &Reply) -> Meaning {
         }
         Some(class) => {
             let next_look = again().next_look.max(reply.retry_after);
-            return Meaning { class: Some(class), ..Meaning::of(Outcome { next_look, ..again() }) };
+            let meaning = Meaning::of(Outcome { next_look, ..again() });
+            return Meaning { class: Some(class), pause: reply.retry_after, ..meaning };
         }
         None => {}
     }

@@ -204,8 +204,7 @@ async fn follow(service: &Service, meaning: &Meaning, key: Option<&str>) -> Resu
             pool.answered(&mut *connect(&service.db).await?, key).await.map_err(away)?;
         }
         (Some(Class::RateLimited), Some((pool, key))) => {
-            let asked = meaning.outcome.next_look;
-            pool.rest(&mut *connect(&service.db).await?, key, asked).await.map_err(away)?;
+            pool.rest(&mut *connect(&service.db).await?, key, meaning.pause).await.map_err(away)?;
         }
         (Some(Class::RateLimited), None) => {
             if let (Some(limit), Some(pause)) = (&service.step.limit, meaning.outcome.next_look) {
