@@ -46,9 +46,15 @@ pub trait Transform: std::fmt::Debug + Send + Sync {
     /// The columns that it changes, adds or removes. A target's key must not be among them.
     fn touches(&self) -> Vec<&str>;
 
-    /// Whether the same rows give the same result and nothing else happens, however often it is executed. Only then previews,
-    /// replays and comparisons execute it, and pages are read ahead. A batch that failed executes any transform again.
+    /// Whether the same rows give the same result and nothing else happens, however often it is executed. Only then previews
+    /// execute it, and pages are read ahead. A batch that failed executes any transform again.
     fn is_pure(&self) -> bool;
+
+    /// Whether nothing more happens when it is executed again for the same rows, because it is pure or because its effects are
+    /// remembered. Replays and comparisons execute such a transform too.
+    fn repeats(&self) -> bool {
+        self.is_pure()
+    }
 
     /// Whether rows may be missing from its result without being rejected. Such a row is not in the target after a full run. An
     /// incremental run would leave there what an earlier one wrote, so pipelines of that mode refuse the transform.

@@ -89,7 +89,11 @@ fn refuse_steps(subject: &Subject, depth: Depth, repair: Repair) -> Result<(), B
             "`{step}` drops rows of the query, and only a run knows which: run the pipeline instead, which leaves exactly the others"
         )));
     }
-    if depth == Depth::Rows || repair != Repair::Nothing { subject.refuse_impure("the comparison") } else { Ok(()) }
+    if depth == Depth::Rows || repair != Repair::Nothing {
+        subject.refuse_unrepeatable("the comparison")
+    } else {
+        Ok(())
+    }
 }
 
 struct Repairing<'a> {

@@ -40,7 +40,7 @@ pub async fn replay_letters(
 ) -> Result<(), BatchError> {
     let begun = Instant::now();
     let (subject, sink) = subject::open(env, job, report, |walk| walk).await?;
-    subject.refuse_impure("a replay")?;
+    subject.refuse_unrepeatable("a replay")?;
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     // Taken before the rows are read: whatever was read before them is older. A run that writes between this and the lock has
     // greater numbers, and the replay is then tried again.

@@ -70,10 +70,12 @@ impl Subject {
 
     /// Refuses a report that executes steps where one of them is not pure. `what` begins the sentence.
     pub fn refuse_impure(&self, what: &str) -> Result<(), BatchError> {
-        let refusal = |step| {
-            format!("{what} executes the plan's steps once more, and `{step}` is not pure: run the pipeline instead")
-        };
-        self.steps.impure().map_or(Ok(()), |step| Err(BatchError::fatal(refusal(step))))
+        refuse_step(self.steps.impure(), what)
+    }
+
+    /// Refuses a report that executes steps once more where one of them has effects that are not remembered.
+    pub fn refuse_unrepeatable(&self, what: &str) -> Result<(), BatchError> {
+        refuse_step(self.steps.unrepeatable(), what)
     }
 
     /// What becomes of rows, each a JSON object as the query returns it.
@@ -100,4 +102,11 @@ impl Subject {
              return the same values each time, or leave those columns out"
         ))
     }
+}
+
+fn refuse_step(step: Option<&str>, what: &str) -> Result<(), BatchError> {
+    let refusal = |step| {
+        format!("{what} executes the plan's steps once more, and `{step}` is not pure: run the pipeline instead")
+    };
+    step.map_or(Ok(()), |step| Err(BatchError::fatal(refusal(step))))
 }

@@ -105,7 +105,7 @@ impl StepRegistry {
         let columns = arriving.stages;
         let declared = configured.declared();
         let touches = transform::touched(declared, &columns[0], &columns[1]);
-        let (is_pure, drops_rows) = (declared.is_pure(), declared.drops_rows());
+        let (is_pure, repeats, drops_rows) = (declared.is_pure(), declared.repeats(), declared.drops_rows());
         let quotes_rows = matches!(configured, Configured::Worker(_));
         let (step, key): (Box<dyn Step>, _) = match configured {
             // What it touches is all that it changes: both are in one file.
@@ -119,7 +119,7 @@ impl StepRegistry {
             }
             Configured::Worker(_) => (self.construct(task)?, key.to_vec()),
         };
-        Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, drops_rows, quotes_rows, key })
+        Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, repeats, drops_rows, quotes_rows, key })
     }
 
     fn in_python(&self, task: &Task, arriving: Arriving<'_>, key: &[String]) -> Result<Box<dyn Step>, StepError> {

@@ -17,6 +17,7 @@ pub(super) struct PlannedStep {
     pub step: Box<dyn Step>,
     pub touches: BTreeSet<String>,
     pub is_pure: bool,
+    pub repeats: bool,
     pub drops_rows: bool,
     /// Whether its reasons may quote values of rows. Those of builtin steps do not.
     pub quotes_rows: bool,
@@ -44,6 +45,11 @@ impl Sequence {
 
     pub fn impure(&self) -> Option<&str> {
         self.0.iter().find(|step| !step.is_pure).map(|step| step.name.as_str())
+    }
+
+    /// A step whose effects count twice if it is executed again.
+    pub fn unrepeatable(&self) -> Option<&str> {
+        self.0.iter().find(|step| !step.repeats).map(|step| step.name.as_str())
     }
 
     pub fn dropping(&self) -> Option<&str> {

@@ -216,6 +216,11 @@ impl Transform for Http {
     fn is_pure(&self) -> bool {
         false
     }
+
+    /// Calls are remembered.
+    fn repeats(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
