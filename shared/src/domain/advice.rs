@@ -25,7 +25,7 @@ const FEWER_PAGES: &str = "batches take over a second, and most of that before t
 const WHOLE_QUERY: &str = "the batch took over a second, and most of that before its first row, because the query is computed \
     as a whole (an aggregate, or no index in the order of the walk): a smaller batch_size would compute it more often; with \
     an index, or placeholders in the query, a page computes its own rows only";
-const SEE_ERROR: &str = "some attempts failed: see etl_runs.error for the last one";
+const SEE_ERROR: &str = "some attempts failed: the run's `error` is that of the last one";
 
 /// What advice about a run follows from.
 #[derive(Debug, Clone, Copy, Default)]
