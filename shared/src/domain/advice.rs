@@ -139,8 +139,8 @@ mod tests {
         Facts { batches, seconds, ..Facts::default() }
     }
 
-    fn advice_of(steps: &[RunStep]) -> Vec<String> {
-        Facts { steps, ..run(10, 10.0) }.advice()
+    fn advice_of(step: RunStep) -> Vec<String> {
+        Facts { steps: &[step], ..run(10, 10.0) }.advice()
     }
 
     fn step(name: &str) -> RunStep {
@@ -172,12 +172,12 @@ mod tests {
             ..step("http")
         };
         let held = "the limit `openai` held the run back 80 % of its time: ";
-        assert_eq!(advice_of(&[waited.clone()]), [format!("{held}concurrency 2 would do")]);
-        let more = format!("{held}only more tokens or keys would make it faster");
+        assert_eq!(advice_of(waited.clone()), [format!("{held}concurrency 2 would do")]);
+        let more = [format!("{held}only more tokens or keys would make it faster")];
         for concurrency in [Some(1), None] {
-            assert_eq!(advice_of(&[RunStep { concurrency, ..waited.clone() }]), [more.clone()]);
+            assert_eq!(advice_of(RunStep { concurrency, ..waited.clone() }), more);
         }
-        assert!(advice_of(&[RunStep { waited_us: 4_000_000, ..waited }]).is_empty(), "the run had other things to do");
+        assert!(advice_of(RunStep { waited_us: 4_000_000, ..waited }).is_empty(), "the run had other things to do");
     }
 
     #[test]
@@ -199,6 +199,6 @@ mod tests {
         assert!(advice[0].starts_with("most rows were rejected by `cast`"), "{advice:?}");
         assert!(advice[1].starts_with("most rows were dropped by `filter`"), "{advice:?}");
         let few = RunStep { rows_out: 5_000, rejected: 10_000, dropped: 5_000, ..step("half") };
-        assert!(advice_of(&[few]).is_empty());
+        assert!(advice_of(few).is_empty());
     }
 }
