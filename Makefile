@@ -92,8 +92,8 @@ python-client: setup ## Generate a Python client from the OpenAPI description, a
 
 # Ratios of one run; a quick one: make bench FILMS=100000 RATINGS=300000 REPEATS=1 (docs/BENCHMARKS.md)
 .PHONY: bench
-bench: ## Measure loads, wake-ups and memory beside bare SQL
-	@scripts/setup
+bench: ## Measure loads, wake-ups and memory beside bare SQL; PARTS=steps for steps
+	@scripts/setup $(if $(findstring steps,$(PARTS)),psycopg)
 	$(CARGO) build --release --locked -p vitrina -p vitrina-bench
 	scripts/with-postgres --durable "$${CARGO_TARGET_DIR:-target}/release/vitrina-bench" load
 

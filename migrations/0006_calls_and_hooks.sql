@@ -103,16 +103,20 @@ create table etl.etl_run_steps (
     calls_saved bigint  not null default 0,
     waited_us   bigint  not null default 0,
     waited_for  text,
+    concurrency integer,
 
     constraint etl_run_steps_pkey primary key (run_id, place),
     constraint etl_run_steps_run_fkey foreign key (run_id) references etl.etl_runs (id) on delete cascade
 )
 with (fillfactor = 70);
 
-comment on table etl.etl_run_steps is 'What the steps of a run did, over its committed batches';
+comment on table etl.etl_run_steps is
+    'What the steps of a run did. Rows are those of committed batches; blocks, time, calls and waits those of all batches';
 comment on column etl.etl_run_steps.place is 'The step''s place in the plan, by `order_index`';
 comment on column etl.etl_run_steps.calls_saved is 'Calls that were not made because their answers were known';
 comment on column etl.etl_run_steps.waited_us is 'How long the step waited for limits and keys, the rests of its job included';
+comment on column etl.etl_run_steps.waited_for is 'The limit or pool of keys that it waited for last';
+comment on column etl.etl_run_steps.concurrency is 'How many calls it may make at once, where the plan says that';
 
 create table etl.etl_hook_functions (
     name     text        not null,

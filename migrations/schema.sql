@@ -1382,17 +1382,22 @@ CREATE TABLE etl.etl_run_steps (
     calls_made bigint DEFAULT 0 NOT NULL,
     calls_saved bigint DEFAULT 0 NOT NULL,
     waited_us bigint DEFAULT 0 NOT NULL,
-    waited_for text
+    waited_for text,
+    concurrency integer
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE etl.etl_run_steps IS 'What the steps of a run did, over its committed batches';
+COMMENT ON TABLE etl.etl_run_steps IS 'What the steps of a run did. Rows are those of committed batches; blocks, time, calls and waits those of all batches';
 
 COMMENT ON COLUMN etl.etl_run_steps.place IS 'The step''s place in the plan, by `order_index`';
 
 COMMENT ON COLUMN etl.etl_run_steps.calls_saved IS 'Calls that were not made because their answers were known';
 
 COMMENT ON COLUMN etl.etl_run_steps.waited_us IS 'How long the step waited for limits and keys, the rests of its job included';
+
+COMMENT ON COLUMN etl.etl_run_steps.waited_for IS 'The limit or pool of keys that it waited for last';
+
+COMMENT ON COLUMN etl.etl_run_steps.concurrency IS 'How many calls it may make at once, where the plan says that';
 
 CREATE TABLE etl.etl_run_totals (
     pipeline_id uuid NOT NULL,

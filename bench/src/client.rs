@@ -29,6 +29,14 @@ pub struct Run {
     pub status: String,
     pub rows_read: u64,
     pub error: Option<String>,
+    #[serde(default)]
+    pub steps: Vec<RunStep>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct RunStep {
+    pub rows_in: u64,
+    pub duration_ms: f64,
 }
 
 /// A finished run and how long it took from the request to the news of its end.
@@ -62,6 +70,22 @@ impl Api {
     pub async fn allow(&self, target: &str, key: &str) -> Outcome<()> {
         let body = json!({ "target": target, "key": [key] });
         self.send::<Value>(Method::POST, "targets", Some(&body)).await.map(drop)
+    }
+
+    /// Waits until a worker has published a step.
+    pub async fn knows_step(&self, name: &str) -> Outcome<()> {
+        let asked = async {
+            loop {
+                let steps: Value = self.send(Method::GET, "transforms", None).await?;
+                if steps["items"].as_array().into_iter().flatten().any(|step| step["name"] == name) {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), asked)
+            .await
+            .map_err(|_| format!("no worker has the step {name}"))?
     }
 
     pub async fn reset(&self, pipeline: &str) -> Outcome<()> {

@@ -20,6 +20,7 @@ mod scrape;
 mod services;
 mod settings;
 mod stage;
+mod steps;
 mod wakeups;
 
 use std::process::ExitCode;
@@ -62,6 +63,7 @@ async fn load(settings: Settings) -> Outcome<()> {
             Part::Scrape => scrape::measure(&mut stage, &settings, &mut report).await?,
             Part::Neighbours => neighbours::measure(&mut stage, &settings, &mut report).await?,
             Part::Elasticsearch => elasticsearch::measure(&mut stage, &settings, &mut report).await?,
+            Part::Steps => steps::measure(&mut stage, &settings, &mut report).await?,
             Part::Memory => memory::measure(&mut stage, &mut report).await?,
         }
         // The parts write the same marts, by queries that exclude each other.

@@ -42,15 +42,26 @@ impl Program {
     }
 
     pub async fn start_api(&self) -> Outcome<Service> {
-        self.start("api", "VITRINA_ADDR", "/ready").await
+        self.start("api", "VITRINA_ADDR", "/ready", &[]).await
     }
 
     /// Starts a worker that looks at the queue by itself only once a minute.
     pub async fn start_worker(&self) -> Outcome<Service> {
-        self.start("worker", "VITRINA_METRICS_ADDR", "/health").await
+        self.start_worker_with(&[]).await
     }
 
-    async fn start(&self, command: &str, address_variable: &str, probe: &str) -> Outcome<Service> {
+    /// The same with further settings.
+    pub async fn start_worker_with(&self, settings: &[(&str, &str)]) -> Outcome<Service> {
+        self.start("worker", "VITRINA_METRICS_ADDR", "/health", settings).await
+    }
+
+    async fn start(
+        &self,
+        command: &str,
+        address_variable: &str,
+        probe: &str,
+        settings: &[(&str, &str)],
+    ) -> Outcome<Service> {
         // Free a moment ago; if another program takes it in between, this run fails and the next one works.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         let child = self
@@ -59,6 +70,7 @@ impl Program {
             .env(address_variable, &address)
             .env("VITRINA_POLL_SECONDS", "60")
             .envs(std::env::var("VITRINA_TEST_ELASTICSEARCH_URL").map(|url| ("ELASTICSEARCH_URL", url)))
+            .envs(settings.iter().copied())
             .kill_on_drop(true)
             .spawn()?;
         let service = Service { url: format!("http://{address}"), child };
@@ -103,10 +115,25 @@ impl Service {
 
     /// The most memory that the process has ever held, in mebibytes.
     pub fn peak_memory(&self) -> Outcome<f64> {
-        let pid = self.child.id().ok_or("the service has ended")?;
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
-        let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(kibibytes / 1024.0)
+        peak_memory_of(&self.id()?.to_string())
     }
+
+    /// The same of each process that it has started and that is running.
+    pub fn peak_memory_of_children(&self) -> Outcome<Vec<f64>> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.id()?))?;
+        let children = tasks.map(|task| Ok(fs::read_to_string(task?.path().join("children"))?));
+        let children = children.collect::<Outcome<String>>()?;
+        children.split_whitespace().map(peak_memory_of).collect()
+    }
+
+    fn id(&self) -> Outcome<u32> {
+        self.child.id().ok_or_else(|| "the service has ended".into())
+    }
+}
+
+fn peak_memory_of(pid: &str) -> Outcome<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kibibytes / 1024.0)
 }

@@ -55,7 +55,7 @@ pub struct Settings {
     /// A throwaway node of Elasticsearch, for the part `elasticsearch`
     #[arg(long, env = "VITRINA_TEST_ELASTICSEARCH_URL", value_name = "URL")]
     pub elasticsearch_url: Option<String>,
-    /// What to measure; `elasticsearch` is one more
+    /// What to measure; `elasticsearch` and `steps` are more
     #[arg(
         long,
         env = "PARTS",
@@ -95,6 +95,8 @@ pub enum Part {
     Neighbours,
     /// Films into an index, beside a bare bulk loop.
     Elasticsearch,
+    /// Films through steps in Rust and Python, beside a plain loop in Python.
+    Steps,
     /// What the worker holds in memory after all that, and with rows of a megabyte.
     Memory,
 }

@@ -89,8 +89,13 @@ A file:
   vitrina ls --status FAILED
   vitrina ls --json | jq -r '.items[].name'")]
     Ls(ls::Options),
-    /// Show a pipeline: its configuration, status and last run
-    #[command(visible_alias = "status", after_help = "Example:\n  vitrina show film_dim")]
+    /// Show a pipeline: its configuration, status and last run; or a run, by its id
+    #[command(
+        visible_alias = "status",
+        after_help = "Examples:
+  vitrina show film_dim
+  vitrina show 01a1e344-bb8b-7168-8340-74248f121dfa"
+    )]
     Show(OnePipeline),
     /// List the runs of a pipeline, newest first
     #[command(after_help = "Examples:\n  vitrina runs film_dim\n  vitrina runs film_dim --limit 100 --json")]

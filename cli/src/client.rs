@@ -19,7 +19,9 @@ pub use address::Address;
 pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
-pub use model::{InstalledApi, List, Pipeline, RegisteredStep, RequestedRun, Run, State, Target, Transition, Worker};
+pub use model::{
+    InstalledApi, List, Pipeline, RegisteredStep, RequestedRun, Run, RunStep, State, Target, Transition, Worker,
+};
 
 use request::{Request, segment};
 

@@ -16,6 +16,7 @@ pub(crate) mod probe;
 pub(crate) mod reconcile;
 pub(crate) mod replay;
 pub(crate) mod run;
+mod run_summary;
 pub(crate) mod runs;
 pub(crate) mod show;
 pub(crate) mod state;

@@ -1,5 +1,6 @@
 //! The domain: pure types and decisions. Nothing here knows of a database, a queue or HTTP.
 
+pub mod advice;
 pub mod bounds;
 pub mod checkpoint;
 pub mod clock_key;
@@ -18,6 +19,7 @@ mod quoted_values;
 pub mod removal;
 pub mod report;
 pub mod run;
+mod run_step;
 mod source_column;
 pub mod status;
 pub mod target;
@@ -37,6 +39,7 @@ pub use problem::{Problem, ProblemKind};
 pub use removal::MaxRemoved;
 pub use report::{Report, ReportKind, ReportRequest, ReportStatus};
 pub use run::{Run, RunStatus, Trigger, UnfinishedRun};
+pub use run_step::RunStep;
 pub use source_column::SourceColumn;
 pub use status::{Command, Decision, IllegalTransition, Status};
 pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};

@@ -123,6 +123,14 @@ impl Plan {
         }
     }
 
+    /// The steps that its rows pass; none where they do not pass through the worker.
+    pub fn steps(&self) -> Option<&Sequence> {
+        match &self.route {
+            Route::Stream(stream) => Some(&stream.steps).filter(|steps| !steps.is_empty()),
+            Route::Pushdown { .. } => None,
+        }
+    }
+
     /// The statement of a page that is written without passing through the worker.
     pub fn page(&self) -> &str {
         match &self.route {

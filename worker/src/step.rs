@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
-pub use counts::{StepCounts, Sum};
+pub use counts::{StepCounts, StepRows};
 pub use http::Outside;
 pub use python::Python;
 pub use registry::{Arriving, Construct, StepRegistry};
-pub use sequence::{ProcessedRow, Sequence};
+pub use sequence::{ProcessedBlock, ProcessedRow, Sequence, StepBlock};
 
 /// A step of a plan with its options.
 ///
@@ -63,7 +63,7 @@ pub struct StepContext {
     pub max_row_bytes: u32,
     /// When the server cuts the page off, and the step with it.
     pub deadline: Instant,
-    /// Where the step counts what it does outside.
+    /// Where the step counts what it does outside; the counts of the step that is executed.
     pub counts: Arc<StepCounts>,
 }
 

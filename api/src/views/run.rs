@@ -5,7 +5,7 @@ use salvo::oapi::ToSchema;
 use serde::Serialize;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, Mode, Run, RunStatus, Status, Trigger},
+    domain::{ErrorClass, Mode, Run, RunStatus, RunStep, Status, Trigger, advice::Facts},
     lifecycle::RequestedRun,
     progress::pace,
     store::transitions::Transition,
@@ -57,10 +57,67 @@ pub struct RunView {
     pub checkpoint_from: Option<CheckpointView>,
     /// Position of the last committed batch.
     pub checkpoint_to: Option<CheckpointView>,
+    /// What the steps of its plan did, in their order.
+    pub steps: Vec<RunStepView>,
+    /// What would help, as far as that follows from the numbers of a run that has ended.
+    pub advice: Vec<String>,
+}
+
+/// What a step of a plan did in a run. Rows are those of committed batches; blocks, time, calls and waits those of all batches.
+#[derive(Debug, Serialize, ToSchema)]
+#[salvo(schema(name = "RunStep"))]
+pub struct RunStepView {
+    /// Its `order_index` in the plan.
+    pub place: i32,
+    /// Its name.
+    pub step: String,
+    /// Rows that came to it.
+    pub rows_in: i64,
+    /// Rows that it passed on.
+    pub rows_out: i64,
+    /// Rows that it rejected.
+    pub rejected: i64,
+    /// Rows that it left out.
+    pub dropped: i64,
+    /// Blocks of rows that it was executed for.
+    pub blocks: i64,
+    /// How long all of them took it.
+    pub duration_ms: f64,
+    /// How long one of them took it on average.
+    pub mean_ms_per_block: Option<f64>,
+    /// Calls to services outside that it made.
+    pub calls_made: i64,
+    /// Calls that it did not make because the answers were known.
+    pub calls_saved: i64,
+    /// How long it waited for limits and keys, its job's rests in the queue included.
+    pub waited_ms: f64,
+    /// The limit or pool of keys that it waited for last.
+    pub waited_for: Option<String>,
+}
+
+impl From<RunStep> for RunStepView {
+    fn from(step: RunStep) -> Self {
+        Self {
+            mean_ms_per_block: step.mean_ms_per_block(),
+            place: step.place,
+            step: step.step,
+            rows_in: step.rows_in,
+            rows_out: step.rows_out,
+            rejected: step.rejected,
+            dropped: step.dropped,
+            blocks: step.blocks,
+            duration_ms: step.duration_us as f64 / 1000.0,
+            calls_made: step.calls_made,
+            calls_saved: step.calls_saved,
+            waited_ms: step.waited_us as f64 / 1000.0,
+            waited_for: step.waited_for,
+        }
+    }
 }
 
 impl RunView {
     pub fn new(run: Run, values: Values) -> Self {
+        let advice = Facts::of(&run).map(|facts| facts.advice()).unwrap_or_default();
         let until = run.finished_at.unwrap_or_else(Utc::now);
         Self {
             id: run.id.0,
@@ -83,6 +140,8 @@ impl RunView {
             error_class: run.error_class.map(OneOf),
             checkpoint_from: run.checkpoint_from.and_then(|checkpoint| values.checkpoint(checkpoint)),
             checkpoint_to: run.checkpoint_to.and_then(|checkpoint| values.checkpoint(checkpoint)),
+            steps: run.steps.into_iter().map(RunStepView::from).collect(),
+            advice,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::support::{Api, eventually, expect, expect_problem, messages};
 
@@ -18,6 +18,40 @@ async fn a_run_request_is_accepted_and_repeating_it_finds_the_same_run() {
 
     assert_eq!((&first["status"], &first["already_active"]), (&json!("RUN_REQUESTED"), &json!(false)));
     assert_eq!((&second["run_id"], &second["already_active"]), (&first["run_id"], &json!(true)));
+}
+
+#[tokio::test]
+async fn a_run_says_what_each_of_its_steps_did_and_what_would_help() {
+    let api = Api::start().await;
+    api.create_genres("genres").await;
+    let id = api.run("genres").await["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(api.show(&format!("/runs/{id}")).await["steps"], json!([]));
+    let done = format!(
+        "insert into etl.etl_run_steps
+         values ('{id}', 3, 'http', 4, 1, 1, 0, 0, 90000, 1, 2, 8000000, 'openai', 10),
+                ('{id}', 2, 'cast', 2, 5, 1, 3, 1, 5000, 0, 0, 0, null, null);
+         update etl.etl_runs
+         set status = 'FAILED', started_at = now() - interval '10 s', finished_at = now(), batches = 4
+         where id = '{id}'"
+    );
+    sqlx::raw_sql(AssertSqlSafe(done)).execute(api.db.admin()).await.unwrap();
+
+    let expected = json!([
+        {"place": 2, "step": "cast", "rows_in": 5, "rows_out": 1, "rejected": 3, "dropped": 1, "blocks": 2,
+         "duration_ms": 5.0, "mean_ms_per_block": 2.5, "calls_made": 0, "calls_saved": 0, "waited_ms": 0.0,
+         "waited_for": null},
+        {"place": 3, "step": "http", "rows_in": 1, "rows_out": 1, "rejected": 0, "dropped": 0, "blocks": 4,
+         "duration_ms": 90.0, "mean_ms_per_block": 22.5, "calls_made": 1, "calls_saved": 2, "waited_ms": 8000.0,
+         "waited_for": "openai"},
+    ]);
+    let advice = json!([
+        "most rows were rejected by `cast`: the dead letters have the reasons",
+        "the limit `openai` held the run back 80 % of its time: concurrency 2 would do",
+    ]);
+    let run = api.show(&format!("/runs/{id}")).await;
+    assert_eq!((&run["steps"], &run["advice"]), (&expected, &advice));
+    let listed = api.show("/pipelines/genres/runs").await;
+    assert_eq!(listed["items"][0]["steps"], expected, "and in a list");
 }
 
 #[tokio::test]
@@ -49,6 +83,8 @@ async fn a_run_has_every_field_of_the_contract() {
         "error_class",
         "checkpoint_from",
         "checkpoint_to",
+        "steps",
+        "advice",
     ];
     assert_eq!(run.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(), BTreeSet::from(fields));
     assert_eq!((&run["pipeline_id"], &run["pipeline"]), (&pipeline["id"], &json!("genres")));

@@ -56,6 +56,25 @@ pub struct Run {
     pub attempts: i64,
     pub error: Option<String>,
     pub checkpoint_to: Option<Checkpoint>,
+    /// What the steps of its plan did; an older API does not say it.
+    #[serde(default)]
+    pub steps: Vec<RunStep>,
+    #[serde(default)]
+    pub advice: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct RunStep {
+    pub step: String,
+    pub rows_out: i64,
+    pub rejected: i64,
+    pub dropped: i64,
+    pub duration_ms: f64,
+    pub mean_ms_per_block: Option<f64>,
+    pub calls_made: i64,
+    pub calls_saved: i64,
+    pub waited_ms: f64,
+    pub waited_for: Option<String>,
 }
 
 impl Run {

@@ -4,11 +4,12 @@ use clap::Args;
 use serde_json::Value;
 use vitrina_shared::process::Failure;
 
+use super::run_summary;
 use crate::{
     bars::Bars,
     client::{Client, ClientError, Connection, Events, RequestedRun, Run, RunKind},
     follow::Follow,
-    output::{self, BAD, Format, GOOD, counted, paint, printable, thousands, took},
+    output::{self, Format, printable},
 };
 
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ async fn attend(
     if waiting.format.json {
         output::json(&client.run::<Value>(&run.id).await?);
     } else {
-        output::line(summary(&run));
+        output::line(run_summary::describe(&run));
     }
     judge(&run)
 }
@@ -124,35 +125,6 @@ async fn wait(
         Err(_) => bars.abandon(),
     }
     followed?.pop().ok_or_else(|| "the run is not to be found".into())
-}
-
-fn summary(run: &Run) -> String {
-    let speed = run.rows_per_second().map(|speed| format!(", {} rows/s", thousands(speed))).unwrap_or_default();
-    let batches = counted(run.batches, "batch");
-    let repeated =
-        if run.attempts > 0 { format!(", {}", counted(run.attempts, "failed attempt")) } else { String::new() };
-    let mut text = format!(
-        "{} {}: {}{speed}, {batches}{repeated}",
-        if run.is_success() { paint(GOOD, "✓") } else { paint(BAD, "✗") },
-        printable(&run.pipeline),
-        rows(run),
-    );
-    if let Some(checkpoint) = &run.checkpoint_to {
-        let id = checkpoint.id.as_deref().unwrap_or_default();
-        text.push_str(&format!("\n  checkpoint {} {}", printable(&checkpoint.key), printable(id)));
-    }
-    text
-}
-
-/// What a run did: `100 rows read, 97 written, 3 rejected in 1.2 s`.
-pub(super) fn rows(run: &Run) -> String {
-    let mut text = format!("{} read, {} written", counted(run.rows_read, "row"), thousands(run.rows_written));
-    for (rows, what) in [(run.rows_removed, "removed"), (run.rows_rejected, "rejected")] {
-        if rows > 0 {
-            text.push_str(&format!(", {} {what}", thousands(rows)));
-        }
-    }
-    text + &took(run.duration_ms)
 }
 
 fn judge(run: &Run) -> Result<(), Failure> {

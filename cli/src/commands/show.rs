@@ -1,8 +1,13 @@
 //! `vitrina show`.
 
+use uuid::Uuid;
 use vitrina_shared::process::Failure;
 
-use super::{objects, one_pipeline::OnePipeline, run::rows};
+use super::{
+    objects,
+    one_pipeline::OnePipeline,
+    run_summary::{self, rows},
+};
 use crate::{
     client::{List, Pipeline, Run},
     output::{BOLD, DIM, paint, printable, status, thousands, time},
@@ -10,6 +15,9 @@ use crate::{
 
 pub(crate) async fn run(options: OnePipeline) -> Result<(), Failure> {
     let client = options.client()?;
+    if Uuid::try_parse(&options.name).is_ok() && client.find_pipeline(&options.name).await?.is_none() {
+        return options.format.show(client.run(&options.name).await?, |run: Run| describe_whole(&run));
+    }
     let found = client.pipeline(&options.name).await?;
     let runs: List<Run> = serde_json::from_value(client.runs(&options.name, 1).await?)?;
     options.format.show(found, |pipeline: Pipeline| describe(&pipeline, runs.items.first()))
@@ -53,6 +61,12 @@ fn describe_mode(pipeline: &Pipeline) -> String {
         (Some(key), Some(id)) => format!("{} by {}, {}", pipeline.mode, printable(key), printable(id)),
         _ => pipeline.mode.clone(),
     }
+}
+
+/// A run by its id.
+fn describe_whole(run: &Run) -> String {
+    let error = run.error.as_deref().map(|error| format!("\n{} {}", paint(DIM, "error"), printable(error)));
+    format!("{}{}", run_summary::describe(run), error.unwrap_or_default())
 }
 
 fn describe_run(run: &Run) -> String {

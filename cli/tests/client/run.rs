@@ -7,9 +7,9 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Deployment, big, eventually, genres, status, text};
+use crate::support::{Deployment, big, eventually, genres, genres_through_steps, status, text};
 
 /// A program that is still running, and what it says on standard error.
 struct Waiting {
@@ -70,6 +70,34 @@ async fn waiting_ends_with_the_summary_of_the_run() {
     assert_eq!((status(&again), &again["trigger"]), ("SUCCESS", &"AGAIN".into()));
     let runs = here.json(&["runs", "genres"]);
     assert_eq!(runs["items"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_run_with_steps_ends_with_a_table_of_them_which_can_be_seen_later() {
+    let here = Deployment::start().await;
+    sqlx::raw_sql("create table analytics.genre_no (genre_id uuid primary key, no integer)")
+        .execute(here.db.admin())
+        .await
+        .unwrap();
+    here.apply(&genres_through_steps());
+    let told = here.prints(&["run", "genres", "--wait"]);
+    let run = here.json(&["runs", "genres"])["items"][0].clone();
+    let counted: Vec<_> =
+        run["steps"].as_array().unwrap().iter().map(|step| json!([step["step"], step["rejected"]])).collect();
+    assert_eq!(counted, [json!(["trim", 0]), json!(["cast", 3])]);
+    let id = run["id"].as_str().unwrap();
+    for text in [told, here.prints(&["show", id])] {
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert!(lines[0].starts_with("✓ genres: 5 rows read, 2 written, 3 rejected in"), "{text}");
+        assert_eq!(lines[1], "step ok failed skipped took per block", "{text}");
+        assert!(lines[2].starts_with("trim 5 0 0 ") && lines[3].starts_with("cast 2 3 0 "), "{text}");
+        assert!(lines[4].starts_with("advice: most rows were rejected by `cast`"), "{text}");
+    }
+    assert_eq!(here.json(&["show", id])["steps"], run["steps"]);
+
+    here.apply(&big());
+    let told = here.prints(&["run", "big", "--wait"]);
+    assert!(!told.contains("skipped"), "it has no steps: {told}");
 }
 
 #[tokio::test]

@@ -174,6 +174,25 @@ pub fn genres() -> String {
     .to_owned()
 }
 
+/// The same through two steps; three of five rows are rejected by the second one.
+pub fn genres_through_steps() -> String {
+    "pipelines:
+  - name: genres
+    type: RUST
+    mode: full
+    target_table: analytics.genre_no
+    target: {key: [genre_id]}
+    options: {on_row_error: dead_letter}
+    tasks:
+      - order_index: 1
+        task_type: SQL
+        body: select id as genre_id, case when name < 'Genre 3' then right(name, 1) else name end as no from content.genre
+      - {order_index: 2, task_type: RUST, body: trim, options: {columns: [no]}}
+      - {order_index: 3, task_type: RUST, body: cast, options: {columns: {no: integer}}}
+"
+    .to_owned()
+}
+
 /// A file with one pipeline of several batches.
 pub fn big() -> String {
     "pipelines:

@@ -1,8 +1,8 @@
 //! Types that a column of the database keeps as JSON.
 
-use sqlx::{Decode, Postgres, Type, error::BoxDynError, postgres, types::Json};
+use sqlx::{Decode, Postgres, Type, error::BoxDynError, postgres, postgres::PgHasArrayType, types::Json};
 
-use super::{Checkpoint, PipelineDraft};
+use super::{Checkpoint, PipelineDraft, RunStep};
 
 macro_rules! json_column {
     ($name:ty) => {
@@ -26,3 +26,10 @@ macro_rules! json_column {
 
 json_column!(Checkpoint);
 json_column!(PipelineDraft);
+json_column!(RunStep);
+
+impl PgHasArrayType for RunStep {
+    fn array_type_info() -> postgres::PgTypeInfo {
+        Json::<Self>::array_type_info()
+    }
+}

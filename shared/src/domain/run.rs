@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use serde::Deserialize;
 
-use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, names::named_enum};
+use super::{Checkpoint, Command, ErrorClass, Mode, Pipeline, PipelineId, RunId, RunStep, names::named_enum};
 
 named_enum! {
     RunStatus {
@@ -94,6 +94,8 @@ pub struct Run {
     pub checkpoint_from: Option<Checkpoint>,
     /// Where it stands or ended.
     pub checkpoint_to: Option<Checkpoint>,
+    /// What the steps of its plan did, in their order; those that have got no page yet are not among them.
+    pub steps: Vec<RunStep>,
 }
 
 impl Run {
@@ -127,6 +129,7 @@ impl Run {
             error_class: None,
             checkpoint_from,
             checkpoint_to: None,
+            steps: Vec::new(),
         }
     }
 }

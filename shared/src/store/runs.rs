@@ -7,6 +7,7 @@ mod delivery;
 mod find;
 mod ranges;
 mod retention;
+mod steps;
 
 pub(crate) use batch::note_failure;
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, next_page, run_batch};
@@ -18,3 +19,4 @@ pub use find::{RunPosition, Sum, Writer, find, find_active, find_by_key, inputs,
 pub use ranges::{Range, cut_at, is_walked, next_batch, open_ranges, upper};
 pub(crate) use ranges::{cut, keep, leave, set_job, stranded, withdraw_jobs};
 pub use retention::prune;
+pub use steps::{add_steps, steps};

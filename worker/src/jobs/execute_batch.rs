@@ -27,7 +27,9 @@ use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
     maintenance::statements,
+    plan::Plan,
     run,
+    step::Sequence,
 };
 
 /// How long a batch waits for a statement that was ended.
@@ -110,23 +112,29 @@ impl JobKind for BatchJob {
             Verdict::Drop | Verdict::Retry(..) | Verdict::GiveUp(_) if has_gone_on(env, job).await? => {
                 return Ok(Some(Verdict::Later(Duration::ZERO)));
             }
-            Verdict::Retry(..) => forget_plan(env, job),
-            Verdict::Drop | Verdict::GiveUp(_) => {}
+            Verdict::Retry(..) | Verdict::Drop | Verdict::GiveUp(_) => {}
         }
         Ok(Some(verdict))
     }
 
     async fn put_back(
         job: &HeldBatch,
+        env: &Environment,
         tx: &mut PgConnection,
         delay: Duration,
         failure: Option<FailedAttempt<'_>>,
     ) -> Result<(), LifecycleError> {
+        let plan = env.plan(job.run_id);
         match failure {
-            Some((class, error)) => execution::retry(tx, job, delay, class, error).await?,
-            None => execution::give_back(tx, job, delay).await?,
-        };
-        Ok(())
+            Some((class, error)) => {
+                forget_plan(env, job);
+                execution::retry(tx, job, delay, class, error).await?;
+            }
+            None => {
+                execution::give_back(tx, job, delay).await?;
+            }
+        }
+        note_spent(tx, job, plan.as_deref()).await
     }
 
     async fn count_repeated(job: &HeldBatch, env: &Environment, class: ErrorClass) {
@@ -136,10 +144,15 @@ impl JobKind for BatchJob {
 
     async fn fail(
         job: &HeldBatch,
+        env: &Environment,
         tx: &mut PgConnection,
         (class, error): FailedAttempt<'_>,
     ) -> Result<bool, LifecycleError> {
-        Ok(execution::fail(tx, job, class, error).await? != Conclusion::Dropped)
+        if execution::fail(tx, job, class, error).await? == Conclusion::Dropped {
+            return Ok(false);
+        }
+        note_spent(tx, job, env.plan(job.run_id).as_deref()).await?;
+        Ok(true)
     }
 
     fn note_failed(job: &HeldBatch, env: &Environment) {
@@ -155,6 +168,15 @@ async fn has_gone_on(env: &Environment, job: &mut HeldBatch) -> Result<bool, Lif
     // The same error again is one of the next batch.
     job.go_on(next, None);
     Ok(true)
+}
+
+/// Notes what steps did for a batch that was not committed: it was spent.
+async fn note_spent(tx: &mut PgConnection, job: &HeldBatch, plan: Option<&Plan>) -> Result<(), LifecycleError> {
+    let spent = plan.and_then(Plan::steps).map(Sequence::take_spent).unwrap_or_default();
+    if !spent.is_empty() {
+        runs::add_steps(tx, job.run_id, &spent).await?;
+    }
+    Ok(())
 }
 
 /// The source or the target may have changed: the next attempt reviews both again.
@@ -200,6 +222,7 @@ async fn has_ended(env: &Environment, job: &HeldBatch, error: &BatchError) -> Re
     if conclusion == Conclusion::GoesOn {
         return Ok(false);
     }
+    note_spent(&mut tx, job, env.plan(job.run_id).as_deref()).await?;
     tx.commit().await?;
     tracing::info!(job_id = job.id, batch = job.batch, error = %without_values(&error.to_string()), ?conclusion, "batch rolled back");
     Ok(true)

@@ -59,6 +59,7 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
     /// Returns the job to the queue, with one more failed attempt where there is a failure.
     async fn put_back(
         job: &Held<Self>,
+        env: &Environment,
         tx: &mut PgConnection,
         delay: Duration,
         failure: Option<FailedAttempt<'_>>,
@@ -67,7 +68,12 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
     async fn count_repeated(_job: &Held<Self>, _env: &Environment, _class: ErrorClass) {}
 
     /// Ends the job with what it belongs to. Whether it was still this worker's: if not, nothing may be committed.
-    async fn fail(job: &Held<Self>, tx: &mut PgConnection, failure: FailedAttempt<'_>) -> Result<bool, Self::Error>;
+    async fn fail(
+        job: &Held<Self>,
+        env: &Environment,
+        tx: &mut PgConnection,
+        failure: FailedAttempt<'_>,
+    ) -> Result<bool, Self::Error>;
 
     fn note_failed(job: &Held<Self>, env: &Environment);
 }
@@ -118,7 +124,7 @@ async fn apply_verdict<J: JobKind>(env: &Environment, job: &mut Held<J>, error: 
         }
         Verdict::GiveUp(class) => {
             let mut tx = db.begin().await?;
-            if J::fail(job, &mut tx, (class, &error.to_string())).await? {
+            if J::fail(job, env, &mut tx, (class, &error.to_string())).await? {
                 tx.commit().await?;
                 J::note_failed(job, env);
             }
@@ -135,7 +141,7 @@ async fn put_back<J: JobKind>(
     failure: Option<FailedAttempt<'_>>,
 ) -> Result<(), J::Error> {
     let mut tx = db.begin().await?;
-    J::put_back(job, &mut tx, delay, failure).await?;
+    J::put_back(job, env, &mut tx, delay, failure).await?;
     tx.commit().await?;
     env.wake_after(delay);
     Ok(())

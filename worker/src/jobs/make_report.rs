@@ -97,6 +97,7 @@ impl JobKind for ReportJob {
 
     async fn put_back(
         job: &HeldReport,
+        _env: &Environment,
         tx: &mut PgConnection,
         delay: Duration,
         failure: Option<FailedAttempt<'_>>,
@@ -104,7 +105,12 @@ impl JobKind for ReportJob {
         reports::put_back(tx, job, delay, failure).await
     }
 
-    async fn fail(job: &HeldReport, tx: &mut PgConnection, failure: FailedAttempt<'_>) -> Result<bool, ReportError> {
+    async fn fail(
+        job: &HeldReport,
+        _env: &Environment,
+        tx: &mut PgConnection,
+        failure: FailedAttempt<'_>,
+    ) -> Result<bool, ReportError> {
         reports::fail(tx, job, failure).await
     }
 

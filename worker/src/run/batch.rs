@@ -13,6 +13,7 @@ use vitrina_shared::{
     domain::error_class::without_values,
     jobs::{self, BATCH_QUEUE},
     lifecycle::execution::{Conclusion, HeldBatch},
+    progress::pace,
     store::{
         self, queue,
         runs::{self, BatchCall, BatchOutcome},
@@ -57,7 +58,8 @@ pub(super) async fn walk_range(
 ) -> Result<Conclusion, BatchError> {
     let now = Instant::now();
     let (waits, prefetched) = (env.in_hand.waits(job.run_id.0), Prefetched::default());
-    let mut chain = Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now };
+    let mut chain =
+        Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now, eta_seconds: None };
     // The range may have been walked by a worker that died before it could end the run. What another worker wrote may not be on
     // disk either.
     let (mut is_over, mut wrote) = (walked, walked || chain.job.batch > 0);
@@ -93,6 +95,8 @@ struct Chain<'a> {
     prefetched: Prefetched,
     streak_began: Instant,
     announced: Instant,
+    /// As the last batch has it.
+    eta_seconds: Option<f64>,
 }
 
 impl Chain<'_> {
@@ -122,6 +126,7 @@ impl Chain<'_> {
         self.session.has_ended();
         let ExecutedBatch { outcome, rejected } = executed?;
         self.record(&outcome, rejected, start.elapsed());
+        (_, self.eta_seconds) = pace(outcome.run_rows_read, outcome.run_rows_total, Some(outcome.run_seconds));
         // What fails from here on is no attempt at a batch that was committed.
         self.job.go_on(self.job.batch + 1, outcome.last.clone());
         Ok(outcome)
@@ -129,7 +134,7 @@ impl Chain<'_> {
 
     /// Executes a batch. A page of which the server refused a row is written once more, with care.
     async fn push_down_or_stream(&mut self, next_job: Option<&str>) -> Result<ExecutedBatch, BatchError> {
-        let Self { env, plan, session, prefetched, .. } = self;
+        let Self { env, plan, session, prefetched, eta_seconds, .. } = self;
         let job = &*self.job;
         let call = BatchCall {
             run: job.run_id,
@@ -158,7 +163,8 @@ impl Chain<'_> {
                 (Err(error), _) => return Err(error.into()),
             },
         };
-        stream::stream_batch(env, session, (stream, &*plan.sink), job, &call, prefetched, waiting).await
+        let at = (job, *eta_seconds);
+        stream::stream_batch(env, session, (stream, &*plan.sink), at, &call, prefetched, waiting).await
     }
 
     /// Waits until what was committed is on disk. After its first batch a worker does: should it die with the server again and again,

@@ -21,6 +21,7 @@ use crate::{
         external::{PageStart, PageWritten, Record},
     },
     source::{PageEnd, PageQuery, Reading, WorkHandle},
+    step::StepRows,
 };
 
 /// The page that was begun before it is its turn, if any. Dropping it ends what is under way.
@@ -49,7 +50,16 @@ pub struct PageTask {
     query: PageQuery,
     turn: Option<oneshot::Sender<()>>,
     end: oneshot::Receiver<PageEnd>,
-    written: AbortOnDropHandle<Result<(PageEnd, PageWritten), BatchError>>,
+    written: AbortOnDropHandle<Result<WrittenPage, BatchError>>,
+}
+
+/// A page that was read to its end and is durable.
+#[derive(Debug)]
+pub struct WrittenPage {
+    pub end: PageEnd,
+    /// What became of its rows in each step, in their order.
+    pub steps: Vec<StepRows>,
+    pub written: PageWritten,
 }
 
 impl PageTasks {
@@ -68,7 +78,7 @@ impl PageTasks {
         number: i64,
         its_turn: oneshot::Receiver<()>,
         all_sent: oneshot::Sender<PageEnd>,
-    ) -> Result<(PageEnd, PageWritten), BatchError> {
+    ) -> Result<WrittenPage, BatchError> {
         let mut tally = PageTally::default();
         let page = self.reading.page(self.work.clone(), query);
         let (size, rejects_allowed) = (self.reading.walk().page_size, self.rules.rejects_allowed);
@@ -79,7 +89,7 @@ impl PageTasks {
         // The batch that wanted to know may be gone.
         let _ = all_sent.send(end.clone());
         let written = writing.finish(tally.rejected).await?;
-        Ok((end, written))
+        Ok(WrittenPage { end, steps: tally.steps, written })
     }
 }
 
@@ -92,7 +102,7 @@ impl PageTask {
     }
 
     /// Waits until all of it is durable, or rejected by name.
-    pub async fn finish(self) -> Result<(PageEnd, PageWritten), BatchError> {
+    pub async fn finish(self) -> Result<WrittenPage, BatchError> {
         self.written.await.unwrap_or_else(|_| Err(BatchError::fatal("the page panicked; the log has the place")))
     }
 }

@@ -1,5 +1,7 @@
 //! Takes the blocks of a page, as they come from its source, through the plan's steps.
 
+use std::time::Duration;
+
 use futures_util::{Stream, TryStreamExt, stream};
 use vitrina_shared::domain::ErrorClass;
 
@@ -10,8 +12,11 @@ use crate::{
     row_id::id_of_row,
     sink::Row,
     source::{Item, PageEnd},
-    step::{ProcessedRow, Sequence, StepContext, too_long},
+    step::{ProcessedRow, Sequence, StepBlock, StepContext, StepRows, too_long},
 };
+
+/// A block that takes a step longer is a line of the log that everyone sees.
+const SLOW_BLOCK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
 pub struct RowRules {
@@ -20,6 +25,10 @@ pub struct RowRules {
     pub max_row_bytes: u32,
     /// How many rows may be put aside; none where the first one ends the batch.
     pub rejects_allowed: Option<u64>,
+    /// The job that the rows are read for.
+    pub job_id: String,
+    /// How much longer the run takes, as its last batch has it.
+    pub eta_seconds: Option<f64>,
 }
 
 /// What is known of a page once all its rows were read.
@@ -28,6 +37,8 @@ pub struct PageTally {
     end: Option<PageEnd>,
     /// Rows that a step refused, or that are too long.
     pub rejected: Vec<Rejected>,
+    /// What became of its rows in each step, in their order.
+    pub steps: Vec<StepRows>,
     rejected_bytes: usize,
 }
 
@@ -70,8 +81,12 @@ async fn process_block(
         let _resting = waiting.map(Waiting::rest);
         rules.steps.run(&rules.context, docs).await?
     };
-    let mut rows = Vec::with_capacity(processed.len());
-    for (key, row) in keys.into_iter().zip(processed) {
+    for (place, block) in processed.steps.iter().enumerate() {
+        rules.log(block);
+        tally.count(place, block.rows);
+    }
+    let mut rows = Vec::with_capacity(processed.rows.len());
+    for (key, row) in keys.into_iter().zip(processed.rows) {
         match row {
             ProcessedRow::Passed(doc) => rows.push(Row { key, doc }),
             ProcessedRow::Rejected { doc, reason } => tally.reject(&key, doc, reason, rules)?,
@@ -81,7 +96,37 @@ async fn process_block(
     Ok(rows)
 }
 
+impl RowRules {
+    fn log(&self, StepBlock { step, entity, rows, took }: &StepBlock<'_>) {
+        let StepRows { rows_in, rows_out, rejected, dropped } = *rows;
+        let (job_id, duration_ms, eta) = (&self.job_id, took.as_secs_f64() * 1000.0, self.eta_seconds);
+        if *took < SLOW_BLOCK {
+            tracing::debug!(
+                step,
+                entity,
+                job_id,
+                rows_in,
+                rows_out,
+                rejected,
+                dropped,
+                duration_ms,
+                eta,
+                "block processed"
+            );
+        } else {
+            tracing::info!(step, entity, job_id, rows_in, rows_out, rejected, dropped, duration_ms, eta, "slow block");
+        }
+    }
+}
+
 impl PageTally {
+    fn count(&mut self, place: usize, rows: StepRows) {
+        if self.steps.len() <= place {
+            self.steps.resize(place + 1, StepRows::default());
+        }
+        self.steps[place] += rows;
+    }
+
     pub fn take_end(&mut self) -> Result<PageEnd, BatchError> {
         self.end.take().ok_or_else(|| BatchError::fatal("the page was not read to its end"))
     }
@@ -143,8 +188,14 @@ mod tests {
 
     #[tokio::test]
     async fn rejected_rows_that_take_too_much_memory_end_the_batch() {
-        let rules =
-            RowRules { steps: steps(), context: context(), max_row_bytes: 1 << 30, rejects_allowed: Some(1000) };
+        let rules = RowRules {
+            steps: steps(),
+            context: context(),
+            max_row_bytes: 1 << 30,
+            rejects_allowed: Some(1000),
+            job_id: String::new(),
+            eta_seconds: None,
+        };
         let no_text = format!(r#"{{"v":["{}"]}}"#, "x".repeat(MOST_REJECTED_BYTES / 10));
         for (count, ends) in [(9, false), (10, true)] {
             let mut tally = PageTally::default();

@@ -19,7 +19,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    prefetch::{PageTasks, Prefetched},
+    prefetch::{PageTasks, Prefetched, WrittenPage},
     steps::{PageTally, RowRules, process_page},
 };
 use crate::{
@@ -30,6 +30,7 @@ use crate::{
     rejected::{Rejected, refuse_too_many},
     sink::{ExternalSink, InsideSink, PageWrite, Sink, Writing, external::PageWritten},
     source::{PageEnd, PageQuery},
+    step::StepRows,
 };
 
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub(super) async fn stream_batch(
     env: &Environment,
     connection: &mut PgConnection,
     (stream, sink): (&Stream, &dyn Sink),
-    job: &HeldBatch,
+    (job, eta_seconds): (&HeldBatch, Option<f64>),
     call: &BatchCall<'_>,
     prefetched: &mut Prefetched,
     waiting: Waiting,
@@ -59,6 +60,8 @@ pub(super) async fn stream_batch(
         rejects_allowed: stream
             .rejects_allowed
             .map(|most| u64::from(most).saturating_sub(page.rows_rejected.unsigned_abs())),
+        job_id: job.id.clone(),
+        eta_seconds,
     };
     let batch = Batch { stream, call, page, rules, origin };
     match writing {
@@ -107,7 +110,7 @@ impl Batch<'_> {
         let left = self.rules.rejects_allowed.map(|allowed| allowed.saturating_sub(tally.rejected.len() as u64));
         let write = sink.write_staged(places, left.map(|left| i64::try_from(left).unwrap_or(i64::MAX)));
         let refused = self.rules.rejects_allowed.is_some();
-        self.commit(tx, &end, &write, &tally.rejected, refused).await
+        self.commit(tx, &end, &write, (&tally.rejected, refused), &tally.steps).await
     }
 
     /// Reading and writing overlap: the sink takes rows while the next ones come, and the next page is begun while the last
@@ -132,7 +135,8 @@ impl Batch<'_> {
             // Numbers are taken two at a time: no other page has this one.
             prefetched.0 = Some(pages.begin(next, number + 1));
         }
-        let (end, PageWritten { changes, rejected, overtaken }) = page.finish().await?;
+        let WrittenPage { end, steps, written } = page.finish().await?;
+        let PageWritten { changes, rejected, overtaken } = written;
         if let Some(overtaken) = overtaken {
             return Err(overtaken.explain(connection, sink.target()).await?);
         }
@@ -142,7 +146,7 @@ impl Batch<'_> {
         let mut tx = connection.begin().await?;
         store::wait_for_disk(&mut tx).await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
-        self.commit(tx, &end, &write, &rejected, false).await
+        self.commit(tx, &end, &write, (&rejected, false), &steps).await
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {
@@ -157,14 +161,14 @@ impl Batch<'_> {
     }
 
     /// Commits the batch with a statement of its own in place of the page's, and puts aside what was rejected, with what that
-    /// statement has `refused`.
+    /// statement has `refused`. What its rows did in each step is counted with it.
     async fn commit(
         &self,
         mut tx: Transaction<'_, Postgres>,
         end: &PageEnd,
         write: &PageWrite,
-        rejected: &[Rejected],
-        refused: bool,
+        (rejected, refused): (&[Rejected], bool),
+        steps: &[StepRows],
     ) -> Result<ExecutedBatch, BatchError> {
         let statement = statement_of(end, write);
         let outcome = runs::run_batch(&mut tx, &BatchCall { statement: &statement, ..*self.call }).await?;
@@ -175,6 +179,9 @@ impl Batch<'_> {
             count += dead_letters::keep(&mut tx, self.origin, &rows, &errors).await?;
         }
         runs::add_rejected(&mut tx, self.call.run, count).await?;
+        if !self.stream.steps.is_empty() {
+            runs::add_steps(&mut tx, self.call.run, &self.stream.steps.take_counts(steps)).await?;
+        }
         tx.commit().await.map_err(at_commit)?;
         Ok(ExecutedBatch { outcome, rejected: count })
     }

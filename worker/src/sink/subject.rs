@@ -81,7 +81,7 @@ impl Subject {
     /// What becomes of rows, each a JSON object as the query returns it.
     pub async fn take_through_steps(&self, docs: Vec<String>) -> Result<Vec<ProcessedRow>, BatchError> {
         let deadline = tokio::time::Instant::now() + LONGEST_STATEMENT;
-        Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?)
+        Ok(self.steps.run(&StepContext { deadline, ..self.context.clone() }, docs).await?.rows)
     }
 
     /// What there is to say of a query whose rows differ, `unsteady` of which were read differently twice.

@@ -108,7 +108,7 @@ fn run(sequence: &Sequence, rows: &[Value]) -> Vec<ProcessedRow> {
             counts: Default::default(),
         };
         let docs = rows.iter().map(Value::to_string).collect();
-        sequence.run(&context, docs).await.expect("no error of the whole block")
+        sequence.run(&context, docs).await.expect("no error of the whole block").rows
     })
 }
 

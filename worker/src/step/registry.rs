@@ -119,7 +119,24 @@ impl StepRegistry {
             }
             Configured::Worker(_) => (self.construct(task)?, key.to_vec()),
         };
-        Ok(PlannedStep { name: task.body.clone(), step, touches, is_pure, repeats, drops_rows, quotes_rows, key })
+        let (place, name, counts) = (task.order_index, task.body.clone(), Arc::default());
+        let concurrency =
+            task.options.get("concurrency").and_then(Value::as_i64).and_then(|most| i32::try_from(most).ok());
+        let entity = entity(&task.options);
+        Ok(PlannedStep {
+            place,
+            name,
+            step,
+            touches,
+            is_pure,
+            repeats,
+            drops_rows,
+            quotes_rows,
+            key,
+            entity,
+            concurrency,
+            counts,
+        })
     }
 
     fn in_python(&self, task: &Task, arriving: Arriving<'_>, key: &[String]) -> Result<Box<dyn Step>, StepError> {
@@ -135,6 +152,12 @@ impl StepRegistry {
         let (_, construct) = found.ok_or_else(|| refused("this worker has no code for it".to_owned()))?;
         construct(&task.options).map_err(refused)
     }
+}
+
+/// The columns that name the entity that a step works on.
+fn entity(options: &Map<String, Value>) -> Option<String> {
+    let columns = options.get("entity")?.as_array()?.iter().map(Value::as_str);
+    Some(columns.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
 /// Rows between which others have their turn.

@@ -1,11 +1,19 @@
 //! The steps of a plan, one after the other, each held to the rules of [`Step`].
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::time::timeout_at;
-use vitrina_shared::domain::{ErrorClass, transform::RowDocument};
+use vitrina_shared::domain::{ErrorClass, RunStep, transform::RowDocument};
 
-use super::{Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, said_by, too_long};
+use super::{
+    Block, BlockRow, Processed, Rejection, Step, StepContext, StepError, StepRows,
+    counts::{Spent, StepCounts},
+    said_by, too_long,
+};
 
 /// The steps of a plan; none where rows go as the query returns them.
 #[derive(Debug, Clone)]
@@ -13,6 +21,8 @@ pub struct Sequence(Arc<[PlannedStep]>);
 
 #[derive(Debug)]
 pub(super) struct PlannedStep {
+    /// Its `order_index` in the plan.
+    pub place: i32,
     pub name: String,
     pub step: Box<dyn Step>,
     pub touches: BTreeSet<String>,
@@ -23,6 +33,29 @@ pub(super) struct PlannedStep {
     pub quotes_rows: bool,
     /// The columns whose values must come out as they went in.
     pub key: Vec<String>,
+    /// The columns that name the entity that it works on, where its options say so.
+    pub entity: Option<String>,
+    /// How many calls it may make at once, where its options say so.
+    pub concurrency: Option<i32>,
+    pub counts: Arc<StepCounts>,
+}
+
+/// A block after all steps.
+#[derive(Debug)]
+pub struct ProcessedBlock<'a> {
+    /// What became of each row, in their order.
+    pub rows: Vec<ProcessedRow>,
+    /// What each step did, in their order; none for those that no row got to.
+    pub steps: Vec<StepBlock<'a>>,
+}
+
+/// What a step did with a block.
+#[derive(Debug)]
+pub struct StepBlock<'a> {
+    pub step: &'a str,
+    pub entity: Option<&'a str>,
+    pub rows: StepRows,
+    pub took: Duration,
 }
 
 /// What became of a row after all steps.
@@ -61,35 +94,53 @@ impl Sequence {
         self.0.iter().any(|step| step.touches.contains(column))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is added to a run together with a page: what became of its rows, step by step, and all that the steps spent since
+    /// this was asked last. It must be written.
+    pub fn take_counts(&self, rows: &[StepRows]) -> Vec<RunStep> {
+        let mut rows = rows.iter().copied();
+        self.0.iter().map(|step| step.summed(step.counts.take(), rows.next().unwrap_or_default())).collect()
+    }
+
+    /// The same without a page; nothing of steps that spent nothing.
+    pub fn take_spent(&self) -> Vec<RunStep> {
+        let spent = self.0.iter().map(|step| (step, step.counts.take()));
+        let spent = spent.filter(|(_, spent)| *spent != Spent::default());
+        spent.map(|(step, spent)| step.summed(spent, StepRows::default())).collect()
+    }
+
     /// Checks what the steps use outside, before the first batch of a run.
     pub async fn check(&self, context: &StepContext) -> Result<(), StepError> {
         for planned in self.0.iter() {
-            planned.step.check(context).await.map_err(|error| error.named(&planned.name))?;
+            planned.step.check(&planned.counting(context)).await.map_err(|error| error.named(&planned.name))?;
         }
         Ok(())
     }
 
-    /// Takes rows, each a JSON object, through all steps. What became of each is returned in their order.
-    pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<Vec<ProcessedRow>, StepError> {
+    /// Takes rows, each a JSON object, through all steps.
+    pub async fn run(&self, context: &StepContext, docs: Vec<String>) -> Result<ProcessedBlock<'_>, StepError> {
         if self.0.is_empty() {
-            return Ok(docs.into_iter().map(ProcessedRow::Passed).collect());
+            return Ok(ProcessedBlock {
+                rows: docs.into_iter().map(ProcessedRow::Passed).collect(),
+                steps: Vec::new(),
+            });
         }
         let Processed { rows: mut block, mut rejected } = parse(&docs);
+        let mut steps = Vec::with_capacity(self.0.len());
         for step in self.0.iter() {
             if block.is_empty() {
                 break;
             }
-            let processed = step.execute(context, block).await?;
+            let rows_in = block.len();
+            let (processed, took) = step.execute(context, block).await?;
+            steps.push(step.block(rows_in, &processed, took));
             rejected.extend(processed.rejected);
-            let (passed, grown): (Vec<_>, Vec<_>) =
-                processed.rows.into_iter().partition(|row| row.document.bytes() <= context.max_row_bytes as usize);
-            rejected.extend(grown.into_iter().map(|row| {
-                let bytes = i64::try_from(row.document.bytes()).unwrap_or(i64::MAX);
-                row.reject(format!("after step `{}` {}", step.name, too_long(bytes, context.max_row_bytes)))
-            }));
-            block = passed;
+            block = processed.rows;
         }
-        Ok(collect_rows(docs, block, rejected))
+        Ok(ProcessedBlock { rows: collect_rows(docs, block, rejected), steps })
     }
 }
 
@@ -118,10 +169,33 @@ fn collect_rows(mut docs: Vec<String>, block: Block, rejected: Vec<Rejection>) -
 }
 
 impl PlannedStep {
-    async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError> {
+    /// What the step may use, with its own counts.
+    fn counting(&self, context: &StepContext) -> StepContext {
+        StepContext { counts: self.counts.clone(), ..context.clone() }
+    }
+
+    fn summed(&self, spent: Spent, rows: StepRows) -> RunStep {
+        let Self { place, name, concurrency, .. } = self;
+        let step = RunStep { place: *place, step: name.clone(), concurrency: *concurrency, ..RunStep::default() };
+        spent.with(rows, step)
+    }
+
+    fn block(&self, rows_in: usize, processed: &Processed, took: Duration) -> StepBlock<'_> {
+        let (rows_out, rejected) = (processed.rows.len(), processed.rejected.len());
+        let dropped = rows_in.saturating_sub(rows_out + rejected);
+        let [rows_in, rows_out, rejected, dropped] = [rows_in, rows_out, rejected, dropped].map(|count| count as u64);
+        let rows = StepRows { rows_in, rows_out, rejected, dropped };
+        StepBlock { step: &self.name, entity: self.entity.as_deref(), rows, took }
+    }
+
+    /// Executes the step, held to its rules, and rejects the rows that it made too long. Returns how long the step itself took.
+    async fn execute(&self, context: &StepContext, block: Block) -> Result<(Processed, Duration), StepError> {
         let given: Vec<usize> = block.iter().map(|row| row.place).collect();
         let keys: Vec<_> = block.iter().map(|row| self.key_of(row)).collect();
-        let Ok(processed) = timeout_at(context.deadline, self.step.execute(context, block)).await else {
+        let (own, begun) = (self.counting(context), Instant::now());
+        let executed = timeout_at(context.deadline, self.step.execute(&own, block)).await;
+        let took = self.counts.note_block(begun);
+        let Ok(processed) = executed else {
             let late = StepError::new(ErrorClass::Transient, "took longer than a page may: lower batch_size");
             return Err(late.of_step(&self.name));
         };
@@ -129,8 +203,19 @@ impl PlannedStep {
         for rejection in processed.rejected.iter_mut().filter(|_| self.quotes_rows) {
             rejection.reason = said_by(&self.name, &rejection.reason);
         }
-        self.broken_rule(&given, &keys, &processed)
-            .map_or(Ok(processed), |rule| Err(StepError::new(ErrorClass::Fatal, rule).of_step(&self.name)))
+        match self.broken_rule(&given, &keys, &processed) {
+            Some(rule) => Err(StepError::new(ErrorClass::Fatal, rule).of_step(&self.name)),
+            None => Ok((self.reject_grown(processed, context.max_row_bytes), took)),
+        }
+    }
+
+    fn reject_grown(&self, Processed { rows, mut rejected }: Processed, most: u32) -> Processed {
+        let (rows, grown): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.document.bytes() <= most as usize);
+        rejected.extend(grown.into_iter().map(|row| {
+            let bytes = i64::try_from(row.document.bytes()).unwrap_or(i64::MAX);
+            row.reject(format!("after step `{}` {}", self.name, too_long(bytes, most)))
+        }));
+        Processed { rows, rejected }
     }
 
     /// The values that must not change, as JSON.

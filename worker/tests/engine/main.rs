@@ -41,6 +41,7 @@ mod service;
 mod steps;
 mod storm;
 mod streams;
+mod summary;
 #[allow(dead_code, reason = "shared with the tests of processes, which use other parts of it")]
 mod support;
 mod swap;

@@ -25,6 +25,9 @@ struct Script {
     drops: bool,
     /// What happens to the database while the pipeline is reviewed: its address, and statements.
     during_review: Option<(String, String)>,
+    /// Whether it says that it called a service for every row, and waited for the limit `tokens`.
+    #[serde(default)]
+    calls: bool,
     does: Does,
 }
 
@@ -134,6 +137,10 @@ struct Scripted {
 impl Step for Scripted {
     async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError> {
         let times = self.seen.note(context, block.len()).await;
+        if self.script.calls {
+            context.counts.note_calls(block.len() as u64, 1);
+            context.counts.note_wait(Duration::from_millis(10), "tokens");
+        }
         self.fail(times)?;
         let mut processed = Processed::default();
         for mut row in block {

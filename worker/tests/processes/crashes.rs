@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rustix::process::Signal;
-use vitrina_shared::domain::{Mode, PipelineId, RunId, Status};
+use serde_json::{Value, json};
+use vitrina_shared::domain::{Mode, PipelineDraft, PipelineId, Run, RunId, RunStep, Status, Task, TaskKind};
 
 use crate::{
     support::{ITEMS, World, draft, eventually, items},
@@ -33,11 +34,11 @@ pub async fn progresses(world: &World, run: RunId, batches: i64) {
     .await;
 }
 
-/// Kills a worker `times` times while three of them write `rows` rows.
-async fn kill_again_and_again(mode: Mode, rows: i64, times: u32) {
+/// Kills a worker `times` times while three of them write `rows` rows. Returns the run as it ended.
+async fn kill_again_and_again(draft: PipelineDraft, rows: i64, times: u32) -> Run {
     let world = World::new().await;
     world.items(1, rows).await;
-    let pipeline = world.pipeline(&items("items", mode, 80)).await;
+    let pipeline = world.pipeline(&draft).await;
     let url = world.db.url();
     let mut workers: Vec<_> = (0..3).map(|_| WorkerProcess::start(&url)).collect();
     let run = world.run(pipeline).await;
@@ -60,16 +61,37 @@ async fn kill_again_and_again(mode: Mode, rows: i64, times: u32) {
     }
     assert!(kills * 3 >= times * 2, "the run was over after {kills} kills");
     assert_exactly_once(&world, run, rows).await;
+    world.find(run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thirty_kills_during_an_incremental_run_lose_and_repeat_nothing() {
-    kill_again_and_again(Mode::Incremental, 200_000, 30).await;
+    kill_again_and_again(items("items", Mode::Incremental, 80), 200_000, 30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dozen_kills_during_a_full_run_lose_and_repeat_nothing() {
-    kill_again_and_again(Mode::Full, 80_000, 12).await;
+    kill_again_and_again(items("items", Mode::Full, 80), 80_000, 12).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_during_a_run_with_steps_count_every_row_once_in_each_of_them() {
+    let draft = items("items", Mode::Incremental, 80);
+    let trim = || (TaskKind::Rust, "trim".to_owned(), json!({"columns": ["name"]}));
+    let query = (TaskKind::Sql, draft.source_query.clone().unwrap(), json!({}));
+    let task = |(order_index, (task_type, body, options)): (i32, (TaskKind, String, Value))| Task {
+        order_index,
+        task_type,
+        body,
+        target_table: None,
+        options: options.as_object().unwrap().clone(),
+    };
+    let tasks = (1..).zip([query, trim(), trim()]).map(task).collect();
+    let draft = PipelineDraft { kind: TaskKind::Rust, source_query: None, tasks, ..draft };
+    let run = kill_again_and_again(draft, 20_000, 6).await;
+    let counted = |step: &RunStep| (step.place, step.rows_in, step.rows_out, step.rejected, step.dropped);
+    let counted: Vec<_> = run.steps.iter().map(counted).collect();
+    assert_eq!(counted, [(2, 20_000, 20_000, 0, 0), (3, 20_000, 20_000, 0, 0)]);
 }
 
 /// A world whose one page takes about as long as the rows it reads are many.

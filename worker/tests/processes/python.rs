@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use vitrina_shared::domain::Mode;
+use vitrina_shared::domain::{Mode, Run};
 
 use crate::{
     support::{STEPS_IN_PYTHON, World, eventually, in_python, items},
@@ -41,6 +41,54 @@ async fn python_ends_with_its_worker_and_another_worker_goes_on() {
     let run = world.succeeded(run).await;
     assert_eq!((run.rows_read, run.rows_written), (30, 30));
     world.assert_same("select id, upper(name), modified from content.item", "analytics.item").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_block_of_a_step_is_a_line_of_the_log_and_a_slow_one_for_everyone() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log");
+    let world = World::new().await;
+    world.items(1, 30).await;
+    let settings = [
+        ("VITRINA_LOG_FILE", file.to_str().unwrap()),
+        ("VITRINA_LOG_FORMAT", "json"),
+        ("VITRINA_LOG", "info,vitrina_worker=debug"),
+    ];
+    let _worker = start(&world, &settings);
+    let entity = |step| {
+        let mut draft = in_python(items(step, Mode::Incremental, 10), step, json!({}));
+        draft.target_table = "analytics.item".to_owned();
+        draft
+    };
+    let quick = world.pipeline(&entity("talks")).await;
+    let quick = world.succeeds(quick).await;
+    world.sql("truncate analytics.item").await;
+    let slow = world.pipeline(&entity("naps")).await;
+    let slow = world.succeeds(slow).await;
+    let is_over =
+        || async { std::fs::read_to_string(&file).ok().filter(|log| log.matches("run finished").count() == 2) };
+    let log = eventually("both runs in the log", is_over).await;
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |run: &Run| -> Vec<_> {
+        let is_block =
+            |line: &&Value| line["run_id"] == run.id.to_string() && line["msg"].as_str().unwrap().contains("block");
+        lines.iter().filter(is_block).cloned().collect()
+    };
+    for (run, step, level) in [(&quick, "talks", "DEBUG"), (&slow, "naps", "INFO")] {
+        let blocks = of(run);
+        assert_eq!(blocks.len(), 3, "a page is one block here: {blocks:?}");
+        for block in &blocks {
+            assert_eq!(
+                (&block["step"], &block["level"], &block["rows_out"]),
+                (&json!(step), &json!(level), &json!(10))
+            );
+            assert_eq!(block["correlation_id"], "test");
+            assert!(block["job_id"].is_string() && block["duration_ms"].is_f64(), "{block}");
+            assert!(block.get("entity").is_none(), "the step names none: {block}");
+        }
+    }
+    let etas: Vec<_> = of(&slow).iter().map(|block| block["eta"].as_f64()).collect();
+    assert!(etas[0].is_none() && etas[2].is_some(), "known once the run's progress is: {etas:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, Trigger};
+use crate::domain::{Checkpoint, ErrorClass, Mode, PipelineDraft, PipelineId, Run, RunId, RunStatus, RunStep, Trigger};
 
 /// Every read of runs is this statement with an end of its own.
 macro_rules! select_runs {
@@ -16,7 +16,9 @@ macro_rules! select_runs {
                    r.requested_at, r.started_at, r.finished_at, r.rows_read, r.rows_written, r.rows_rejected,
                    r.rows_removed, r.rows_total, r.batches, r.attempts, r.error, r.error_class as "error_class: ErrorClass",
                    r.checkpoint_from as "checkpoint_from: Checkpoint",
-                   r.checkpoint_to as "checkpoint_to: Checkpoint"
+                   r.checkpoint_to as "checkpoint_to: Checkpoint",
+                   array(select to_jsonb(s) from etl.etl_run_steps s where s.run_id = r.id order by s.place)
+                       as "steps!: Vec<RunStep>"
             from etl.etl_runs r
             join etl.etl_pipelines p on p.id = r.pipeline_id
             "# + $end,

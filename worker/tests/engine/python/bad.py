@@ -131,3 +131,9 @@ def picky(row):
     if row["id"] % 10 == 7:
         return {"name": 7}
     return {"name": row["name"].upper()}
+
+
+@bad
+def naps(rows, options):
+    time.sleep(1.1)
+    return capitals(rows)
