@@ -6,6 +6,7 @@ pub mod backends;
 pub mod catalog;
 pub mod comparison;
 pub mod dead_letters;
+pub mod hooks;
 pub mod horizon;
 pub mod installation;
 pub mod marts;

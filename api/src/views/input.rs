@@ -8,7 +8,7 @@ use vitrina_shared::domain::{
     FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
-use super::{MaxRemovedValue, OneOf};
+use super::{HooksValue, MaxRemovedValue, OneOf};
 
 /// One task of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -56,6 +56,9 @@ pub struct OptionsInput {
     /// Default: half of them, or 100 if that is more.
     #[serde(default)]
     pub max_removed: Option<MaxRemovedValue>,
+    /// Functions of the database that are called when something happens to a run, from the list of its owner.
+    #[serde(default)]
+    pub hooks: Option<HooksValue>,
 }
 
 /// A new pipeline.
@@ -204,6 +207,7 @@ impl From<OptionsInput> for PipelineOptions {
             on_row_error: input.on_row_error.map(|value| value.0),
             max_rejects: input.max_rejects,
             max_removed: input.max_removed.map(|value| value.0),
+            hooks: input.hooks.map(Into::into).unwrap_or_default(),
         }
     }
 }
