@@ -3,7 +3,6 @@
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database,
     domain::{hooks::is_function_name, is_reserved},
     sql,
     store::hooks,
@@ -38,12 +37,14 @@ pub enum HookListError {
 
 impl From<sqlx::Error> for HookListError {
     fn from(error: sqlx::Error) -> Self {
-        if is_denied(&error) { Self::Denied(database::message(&error)) } else { Self::Database(error) }
+        denial(&error).map_or(Self::Database(error), Self::Denied)
     }
 }
 
-fn is_denied(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).as_deref() == Some("42501")
+/// What the server says, if this account may not do what it was asked for.
+fn denial(error: &sqlx::Error) -> Option<String> {
+    let refused = error.as_database_error().filter(|refused| refused.code().as_deref() == Some("42501"));
+    refused.map(|refused| refused.message().to_owned())
 }
 
 /// Puts a function on the list as it is now, and lets [`CALLER`] call it. Returns the role with whose rights it executes.
@@ -101,7 +102,9 @@ async fn try_statements(tx: &mut PgConnection, statements: &str) -> sqlx::Result
     let mut attempt = tx.begin().await?;
     match sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&mut *attempt).await {
         Ok(_) => attempt.commit().await.map(|()| None),
-        Err(error) if is_denied(&error) => attempt.rollback().await.map(|()| Some(database::message(&error))),
-        Err(error) => Err(error),
+        Err(error) => {
+            attempt.rollback().await?;
+            denial(&error).map(Some).ok_or(error)
+        }
     }
 }
