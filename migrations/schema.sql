@@ -58,7 +58,9 @@ begin
            array(select jsonb_array_elements_text(r.inputs #> array['options', 'hooks', hook_event])) as hooks
     into run
     from etl.etl_runs r
-    where r.id = hook_run;
+    where r.id = hook_run
+    -- As batches do, the run before whatever hooks lock: the end of a run would else wait for a batch that waits for its hooks.
+    for no key update;
     -- A run that was begun before is resumed.
     if not found or cardinality(run.hooks) = 0 or hook_event = 'before_run' and run.started_at is not null then
         return;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
-    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
+    FullStrategy, Hooks, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
 use super::{HooksValue, MaxRemovedValue, OneOf};
@@ -57,8 +57,13 @@ pub struct OptionsInput {
     #[serde(default)]
     pub max_removed: Option<MaxRemovedValue>,
     /// Functions of the database that are called when something happens to a run, from the list of its owner.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no_hooks")]
     pub hooks: Option<HooksValue>,
+}
+
+/// The same as what is stored then, which leaves them out.
+fn no_hooks(hooks: &Option<HooksValue>) -> bool {
+    hooks.clone().is_none_or(|hooks| Hooks::from(hooks).is_empty())
 }
 
 /// A new pipeline.

@@ -11,7 +11,10 @@ use super::{
     Cause, Ending, LifecycleError, apply, change, hooks, lock, log_change, request::ensure_jobs, status_change,
 };
 use crate::{
-    domain::{Command, Decision, ErrorClass, HookEvent, Hooks, PipelineId, Position, RunStatus, Status},
+    domain::{
+        Command, Decision, ErrorClass, HookEvent, Hooks, PipelineId, Position, RunStatus, Status,
+        error_class::without_values,
+    },
     jobs::{BatchJob, Held, Queued},
     store::{
         horizon,
@@ -221,7 +224,9 @@ pub async fn conclude(
             if walked && hooks.has(HookEvent::OnSuccess) {
                 match hooks::on_success(tx, job.run_id).await {
                     Err(LifecycleError::Hook(failure)) if !failure.may_pass() => {
-                        let conclusion = fail(tx, job, ErrorClass::Fatal, &failure.to_string()).await?;
+                        let said = failure.to_string();
+                        tracing::error!(run_id = %job.run_id, error = %without_values(&said), "run failed by a hook of its success");
+                        let conclusion = fail(tx, job, ErrorClass::Fatal, &said).await?;
                         return Ok(if conclusion == Conclusion::Finished { Conclusion::Failed } else { conclusion });
                     }
                     called => called?,

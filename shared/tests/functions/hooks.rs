@@ -248,6 +248,18 @@ async fn a_deadlock_of_a_hook_of_on_failure_is_tried_again_and_of_no_other() {
     assert!(said.starts_with("shop.stumble 40P01"), "{said}");
 }
 
+/// Batches lock the run, and then their hooks whatever they lock. In another order two of one run would wait for each other.
+#[tokio::test]
+async fn the_run_is_locked_before_its_hooks_lock_anything() {
+    let db = shop(&["shop.note"]).await;
+    let id = run_with(&db, r#"{"on_failure": ["shop.note"]}"#, "now()").await;
+    let mut batch = db.pool().begin().await.unwrap();
+    sqlx::raw_sql("update etl.etl_runs set rows_read = 8").execute(&mut *batch).await.unwrap();
+    let mut app = db.pool().acquire().await.unwrap();
+    sqlx::raw_sql("set lock_timeout = '50ms'").execute(&mut *app).await.unwrap();
+    assert_eq!(failure(&mut app, hooks_of(id, "on_failure", "{}", "null")).await.0, "55P03");
+}
+
 #[tokio::test]
 async fn a_rejected_row_is_given_as_its_letter_has_it() {
     let db = shop(&["shop.note"]).await;

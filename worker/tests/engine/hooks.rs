@@ -324,7 +324,7 @@ async fn a_function_that_left_the_list_fails_the_next_run_before_it_reads() {
     let hooks = Hooks { on_failure: names(&["shop.note"]), after_batch: names(&["shop.fail"]), ..Hooks::default() };
     let pipeline = world.pipeline(&with_hooks(items("items", Mode::Full, 4), hooks)).await;
     world.succeeds(pipeline).await;
-    revoke_function(&mut *world.db.admin().acquire().await.unwrap(), "shop.fail").await.unwrap();
+    revoke_function(&mut world.db.admin().acquire().await.unwrap(), "shop.fail").await.unwrap();
     let run = world.fails(pipeline).await;
     let error = run.error.clone().unwrap();
     assert!(error.starts_with("options.hooks.after_batch[0]: `shop.fail` is not on the list"), "{error}");
