@@ -118,10 +118,29 @@ comment on column etl.etl_run_steps.waited_us is 'How long the step waited for l
 comment on column etl.etl_run_steps.waited_for is 'The limit or pool of keys that it waited for last';
 comment on column etl.etl_run_steps.concurrency is 'How many calls it may make at once, where the plan says that';
 
+-- Hooks call functions of the operator's under a role that has no other rights than to call those.
+do $$
+begin
+    if not exists (select from pg_roles where rolname = 'vitrina_hook') then
+        create role vitrina_hook nologin;
+    end if;
+exception
+    when duplicate_object or unique_violation then null;
+end
+$$;
+
+grant vitrina_hook to current_user;
+
+create schema if not exists etl_hook;
+
+comment on schema etl_hook is 'Vitrina: the function that calls those of the operator''s, under vitrina_hook; vitrina_hook cannot name it';
+
 create table etl.etl_hook_functions (
-    name     text        not null,
-    added_by text        not null,
-    added_at timestamptz not null default now(),
+    name         text        not null,
+    function_oid oid         not null,
+    owner_oid    oid         not null,
+    added_by     text        not null,
+    added_at     timestamptz not null default now(),
 
     constraint etl_hook_functions_pkey primary key (name),
     constraint etl_hook_functions_name_check check (name ~ '^[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}$')
@@ -129,3 +148,6 @@ create table etl.etl_hook_functions (
 
 comment on table etl.etl_hook_functions is
     'Functions of the database that hooks of pipelines may call; `vitrina hooks` writes the list as the owner';
+comment on column etl.etl_hook_functions.function_oid is
+    'What stood under the name then: a function that was dropped and created anew has another one, and is not called';
+comment on column etl.etl_hook_functions.owner_oid is 'Whose it was then: a function that was given to another owner is not called';

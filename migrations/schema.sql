@@ -8,6 +8,10 @@ CREATE SCHEMA etl;
 
 COMMENT ON SCHEMA etl IS 'Vitrina: pipelines, runs, checkpoints and the log of status changes';
 
+CREATE SCHEMA etl_hook;
+
+COMMENT ON SCHEMA etl_hook IS 'Vitrina: the function that calls those of the operator''s, under vitrina_hook; vitrina_hook cannot name it';
+
 CREATE SCHEMA etl_mart;
 
 COMMENT ON SCHEMA etl_mart IS 'Vitrina: the functions that execute with the rights to write marts; vitrina_mart cannot name them';
@@ -35,6 +39,60 @@ end
 $$;
 
 COMMENT ON FUNCTION etl.announce_report() IS 'Announces the end of a report';
+
+CREATE FUNCTION etl.call_hooks(hook_run uuid, hook_event text, details jsonb, letters bigint[]) RETURNS TABLE(hook text, state text, message text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    run record;
+    letter bigint;
+    event jsonb;
+begin
+    select r.started_at,
+           jsonb_build_object('event', hook_event, 'pipeline', r.inputs -> 'name', 'pipeline_id', r.pipeline_id, 'run_id', r.id) as who,
+           jsonb_build_object(
+               'mode', r.mode, 'status', r.status, 'trigger', r.trigger, 'rows_read', r.rows_read,
+               'rows_written', r.rows_written, 'rows_rejected', r.rows_rejected, 'rows_removed', r.rows_removed,
+               'batches', r.batches) as counts,
+           array(select jsonb_array_elements_text(r.inputs #> array['options', 'hooks', hook_event])) as hooks
+    into run
+    from etl.etl_runs r
+    where r.id = hook_run
+    -- As batches do, the run before whatever hooks lock: the end of a run would else wait for a batch that waits for its hooks.
+    for no key update;
+    -- A run that was begun before is resumed.
+    if not found or cardinality(run.hooks) = 0 or hook_event = 'before_run' and run.started_at is not null then
+        return;
+    end if;
+    -- What the transaction did before is not the hooks' doing.
+    set constraints all immediate;
+    <<calls>>
+    foreach letter in array coalesce(letters, array[null]::bigint[]) loop
+        event := run.who || case
+            when letter is null then run.counts
+            else (select jsonb_build_object('batch', l.batch, 'row', l.row, 'reason', l.error)
+                  from etl.etl_dead_letters l where l.id = letter)
+        end || details;
+        foreach hook in array run.hooks loop
+            -- Nothing repeats the end of a run that failed, so a deadlock is tried again here.
+            for attempt in 1 .. case when hook_event = 'on_failure' then 3 else 1 end loop
+                select c.state, c.message into state, message from etl_hook.call(hook, event) c;
+                exit when state is null or state !~ '^40|^55P03';
+            end loop;
+            if state is not null then
+                return next;
+                -- A statement is cancelled for its time once: what follows would have no limit.
+                exit calls when hook_event <> 'on_failure' or state = '57014';
+            end if;
+        end loop;
+    end loop;
+    -- As it was: the log's entry gets its id with the commit.
+    set constraints etl.etl_transitions_in_commit_order deferred;
+end
+$$;
+
+COMMENT ON FUNCTION etl.call_hooks(hook_run uuid, hook_event text, details jsonb, letters bigint[]) IS 'Calls the hooks that a run has for an event, and returns those that failed. The first one that fails is the last one that is called, except for on_failure';
 
 CREATE FUNCTION etl.catalog_of(relations text[]) RETURNS text
     LANGUAGE plpgsql STABLE STRICT
@@ -121,6 +179,26 @@ CREATE FUNCTION etl.files_of(target text) RETURNS jsonb
 $$;
 
 COMMENT ON FUNCTION etl.files_of(target text) IS 'The table behind the name of a mart, and the file of each of its parts: others once it was created anew, truncated or rewritten';
+
+CREATE FUNCTION etl.hook_problem(hook text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select case
+        when f.name is null then 'is not on the list of functions that hooks may call'
+        when p.oid is null then 'was dropped, renamed or created anew since it was put on the list'
+        when p.proowner <> f.owner_oid then 'has another owner than when it was put on the list'
+        when not has_schema_privilege('vitrina_hook', p.pronamespace, 'usage')
+          or not has_function_privilege('vitrina_hook', p.oid, 'execute') then 'may not be called by the role vitrina_hook'
+    end
+    from (select hook) as wanted (name)
+    left join etl.etl_hook_functions f on f.name = wanted.name
+    left join (pg_proc p join pg_namespace n on n.oid = p.pronamespace)
+        on p.oid = f.function_oid and p.prokind = 'f' and p.pronargs = 1 and p.proargtypes[0] = 'jsonb'::regtype
+        and concat_ws('.', n.nspname, p.proname) = f.name
+$$;
+
+COMMENT ON FUNCTION etl.hook_problem(hook text) IS 'Why hooks may not call a function by this name; NULL where they may';
 
 CREATE FUNCTION etl.is_other_mart(noted jsonb, now jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE STRICT
@@ -680,6 +758,40 @@ $$;
 
 COMMENT ON FUNCTION etl.this_server() IS 'The server: its timeline and when it was started';
 
+CREATE FUNCTION etl_hook.call(hook text, event jsonb) RETURNS TABLE(state text, message text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET standard_conforming_strings TO 'on'
+    SET enable_seqscan TO 'on'
+    SET plan_cache_mode TO 'auto'
+    AS $_$
+declare
+    before text[] := etl_query.session_state(current_setting('search_path'));
+    problem text := etl.hook_problem(hook);
+begin
+    if problem is not null then
+        return query select 'VT008', format('it %s: `vitrina hooks allow %s` puts it there as it is now', problem, hook);
+        return;
+    end if;
+    begin
+        execute format('select %I.%I($1)', split_part(hook, '.', 1), split_part(hook, '.', 2)) using event;
+        set constraints all immediate;
+        if etl_query.session_state(pg_catalog.current_setting('search_path')) <> before then
+            raise exception using errcode = 'VT006', message = 'it changed settings of the session';
+        end if;
+    exception
+        when query_canceled or assert_failure or others then
+            return query select sqlstate, left(sqlerrm, 1000);
+    end;
+    -- All names have their schema: the function may have changed the search_path.
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+end
+$_$;
+
+ALTER FUNCTION etl_hook.call(hook text, event jsonb) OWNER TO vitrina_hook;
+
+COMMENT ON FUNCTION etl_hook.call(hook text, event jsonb) IS 'Calls a function of the list with an event. Returns a row if it failed: its code and message; its own work is undone then';
+
 CREATE FUNCTION etl_mart.compare(statement text, parameters text[]) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1168,12 +1280,18 @@ COMMENT ON COLUMN etl.etl_functions.revision IS 'Counts the changes of all files
 
 CREATE TABLE etl.etl_hook_functions (
     name text NOT NULL,
+    function_oid oid NOT NULL,
+    owner_oid oid NOT NULL,
     added_by text NOT NULL,
     added_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT etl_hook_functions_name_check CHECK ((name ~ '^[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}$'::text))
 );
 
 COMMENT ON TABLE etl.etl_hook_functions IS 'Functions of the database that hooks of pipelines may call; `vitrina hooks` writes the list as the owner';
+
+COMMENT ON COLUMN etl.etl_hook_functions.function_oid IS 'What stood under the name then: a function that was dropped and created anew has another one, and is not called';
+
+COMMENT ON COLUMN etl.etl_hook_functions.owner_oid IS 'Whose it was then: a function that was given to another owner is not called';
 
 CREATE TABLE etl.etl_installation (
     id uuid DEFAULT gen_random_uuid() NOT NULL,

@@ -14,7 +14,7 @@ const DESCRIPTION: &str = "Steers pipelines that keep analytic marts fresh. Erro
     Every answer carries `X-Request-Id`. Without tokens every route answers 403 to what another website sends.";
 
 /// Answers that leave out fields without a value.
-const WITHOUT_SOME_FIELDS: [&str; 3] = ["FieldError", "PipelineOptions", "ProblemOfExtensions"];
+const WITHOUT_SOME_FIELDS: [&str; 4] = ["FieldError", "Hooks", "PipelineOptions", "ProblemOfExtensions"];
 
 /// The document of these routes. Made once: the names of schemas are kept by the library for the whole process.
 pub fn describe(routes: &Router) -> OpenApi {

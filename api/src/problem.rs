@@ -263,6 +263,8 @@ impl From<LifecycleError> for ApiError {
             | LifecycleError::Illegal { .. } => Self::IllegalState(error.to_string()),
             LifecycleError::Enqueue(EnqueueError::Database(error)) | LifecycleError::Database(error) => error.into(),
             LifecycleError::Enqueue(error) => Self::internal(error),
+            // Workers alone call hooks.
+            LifecycleError::Hook(failure) => Self::internal(failure),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The JSON that the API takes and returns. The domain does not depend on it.
 
 mod dead_letter;
+mod hooks;
 mod input;
 mod max_removed;
 mod one_of;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use vitrina_shared::domain::Status;
 
 pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
+pub use hooks::HooksValue;
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};
 pub use max_removed::MaxRemovedValue;
 pub use one_of::OneOf;

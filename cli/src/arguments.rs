@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    apply, cinema, command, dead_letters, demo, doctor, events, ls, migrate, one_pipeline::OnePipeline, preview, probe,
-    reconcile, replay, run, runs, show, state, steps, targets, up, validate, workers,
+    apply, cinema, command, dead_letters, demo, doctor, events, hooks, ls, migrate, one_pipeline::OnePipeline, preview,
+    probe, reconcile, replay, run, runs, show, state, steps, targets, up, validate, workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -112,6 +112,11 @@ A file:
     /// List what pipelines may write, or take one off the list
     #[command(after_help = "Examples:\n  vitrina targets\n  vitrina targets --remove analytics.film_titles")]
     Targets(targets::Options),
+    /// The functions of the database that hooks of pipelines may call
+    ///
+    /// With the account that runs `vitrina migrate`: in the database of DATABASE_URL, or else in the one of --data-dir.
+    #[command(subcommand)]
+    Hooks(hooks::Command),
 
     /// Run a pipeline, or resume a paused one
     ///
@@ -203,6 +208,7 @@ impl Arguments {
             Command::Workers(options) => workers::run(options).await,
             Command::Steps(command) => steps::run(command).await,
             Command::Targets(options) => targets::run(options).await,
+            Command::Hooks(command) => hooks::run(command).await,
             Command::Run(options) => run::run(options).await,
             Command::Pause(options) => command::run(options, "pause").await,
             Command::Cancel(options) => command::run(options, "cancel").await,

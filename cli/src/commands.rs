@@ -7,6 +7,7 @@ pub(crate) mod dead_letters;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod hooks;
 pub(crate) mod ls;
 pub(crate) mod migrate;
 mod objects;

@@ -19,7 +19,10 @@ begin
         select * from (values ('pg_read_all_stats', 'vitrina_app', true),
                               -- Queries are read and marts are written by the functions of etl_page alone.
                               ('vitrina_query', 'vitrina_app', false), ('vitrina_mart', 'vitrina_app', false),
-                              ('vitrina_query', 'vitrina_mart', false))
+                              ('vitrina_query', 'vitrina_mart', false),
+                              -- The operator's functions are called by etl_hook.call alone.
+                              ('vitrina_hook', 'vitrina_app', false), ('vitrina_query', 'vitrina_hook', false),
+                              ('vitrina_mart', 'vitrina_hook', false))
             as m (granted, member, wanted)
         where m.wanted <> exists (
             select from pg_auth_members a
@@ -147,8 +150,8 @@ begin
         from pg_proc p
         cross join aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
         left join pg_roles r on r.oid = a.grantee
-        where p.pronamespace::regnamespace::text in ('etl', 'etl_mart', 'etl_page', 'etl_query')
-          and (a.grantee <> p.proowner or r.rolname in ('vitrina_query', 'vitrina_mart'))
+        where p.pronamespace::regnamespace::text in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query')
+          and (a.grantee <> p.proowner or r.rolname in ('vitrina_query', 'vitrina_mart', 'vitrina_hook'))
         group by p.oid
     loop
         execute format('revoke all on function %s from %s', given.signature, given.names);
@@ -168,20 +171,25 @@ begin
     end loop;
 end
 $$;
-grant execute on all functions in schema etl_query to vitrina_query, vitrina_mart;
+grant execute on all functions in schema etl_query to vitrina_query, vitrina_mart, vitrina_hook;
 grant execute on function
     etl_page.read, etl_page.describe, etl_page.keep_temporary_schema, etl_page.estimate, etl_page.mart_ddl
     to vitrina_app;
 grant execute on function etl_page.read, etl_page.write_rows, etl_page.mart_ddl to vitrina_mart;
-grant execute on all functions in schema etl_mart to vitrina_app;
+grant execute on all functions in schema etl_mart, etl_hook to vitrina_app;
+grant execute on function etl.hook_problem to vitrina_hook;
 
 -- An owner of functions cannot name them, and so neither change them nor give them away: vitrina_query owns those that execute
--- queries (etl_page), vitrina_mart those that write marts (etl_mart).
-grant usage on schema etl_query to vitrina_query, vitrina_mart;
+-- queries (etl_page), vitrina_mart those that write marts (etl_mart), vitrina_hook the one that calls functions of the operator's
+-- (etl_hook); it reads the list of them.
+grant usage on schema etl_query to vitrina_query, vitrina_mart, vitrina_hook;
 grant usage on schema etl_page to vitrina_app, vitrina_mart;
-grant usage on schema etl_mart to vitrina_app;
+grant usage on schema etl_mart, etl_hook to vitrina_app;
+grant usage on schema etl to vitrina_hook;
+grant select on etl.etl_hook_functions to vitrina_hook;
 revoke all on schema etl, etl_page, etl_mart from vitrina_query;
 revoke all on schema etl, etl_mart from vitrina_mart;
+revoke all on schema etl_hook, etl_page, etl_mart from vitrina_hook;
 revoke create on schema etl_query, etl_page from public, vitrina_query, vitrina_mart;
 
 grant usage on schema etl to vitrina_app;
@@ -192,7 +200,7 @@ revoke insert, update, delete on etl.etl_installation from vitrina_app;
 -- The log is append-only for the services too: they remove what is old by `etl.prune_log`. What was migrated is not theirs to say.
 revoke update, delete on etl.etl_transitions from vitrina_app;
 revoke insert, update, delete on etl.etl_log_removed from vitrina_app;
-revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.etl_source_grants, etl.other_sessions, etl.other_transactions from vitrina_app;
+revoke insert, update, delete on etl._sqlx_migrations, etl.etl_functions, etl.etl_source_grants, etl.etl_hook_functions, etl.other_sessions, etl.other_transactions from vitrina_app;
 revoke all on etl.etl_log_turn from vitrina_app;
 revoke insert, update, delete on etl.etl_log_epoch from vitrina_app;
 

@@ -7,6 +7,7 @@ pub mod clock_key;
 pub mod column_type;
 mod draft_problems;
 pub mod error_class;
+pub mod hooks;
 pub mod hosts;
 mod ids;
 mod index_fit;
@@ -30,6 +31,7 @@ pub mod transform;
 pub use checkpoint::{Checkpoint, Cut, Position};
 pub use column_type::{ColumnType, Equal, Identity};
 pub use error_class::ErrorClass;
+pub use hooks::{HookEvent, HookFailure, Hooks};
 pub use ids::{PipelineId, PipelineRef, ReportId, RunId};
 pub use index_options::{IndexOptions, JsonFields, WriteMode};
 pub use names::NamedEnum;
@@ -45,7 +47,7 @@ pub use status::{Command, Decision, IllegalTransition, Status};
 pub use target::{ELASTICSEARCH, ExternalKind, Target, TargetName};
 pub use task::{Task, TaskKind};
 
-pub const OWN_SCHEMAS: [&str; 6] = ["etl", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];
+pub const OWN_SCHEMAS: [&str; 7] = ["etl", "etl_hook", "etl_mart", "etl_page", "etl_query", "etl_swap", "apalis"];
 
 /// Whether a schema is never a source: it holds our tables, our results or the server's catalogue.
 pub fn is_reserved(schema: &str) -> bool {

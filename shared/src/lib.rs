@@ -9,7 +9,7 @@
 //! 5. [`validation`]: everything that must hold of a pipeline before it is stored;
 //! 6. [`jobs`]: how work enters the queue;
 //! 7. [`lifecycle`]: the only code that changes a status;
-//! 8. [`definitions`]: creating, changing and removing pipelines, allowing targets;
+//! 8. [`definitions`]: creating, changing and removing pipelines, allowing targets and hooks;
 //! 9. [`reports`]: what clients want to know and workers find out;
 //! 10. [`notify`]: LISTEN with reconnect; [`progress`]: how far a run is, announced;
 //! 11. [`rights`]: whether a service may do more than it needs, said at its start.

@@ -11,6 +11,7 @@
 
 mod again;
 pub mod execution;
+pub mod hooks;
 mod recovery;
 mod refusal;
 mod request;

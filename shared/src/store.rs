@@ -8,6 +8,7 @@ pub mod calls;
 pub mod catalog;
 pub mod comparison;
 pub mod dead_letters;
+pub mod hooks;
 pub mod horizon;
 pub mod installation;
 pub mod limits;

@@ -3,6 +3,7 @@
 //! domain rules → whitelist → guard → what the server says of the query → the target's columns and key.
 
 mod creation;
+mod hooks;
 mod key;
 mod late;
 mod plan;
@@ -27,6 +28,7 @@ use crate::{
 };
 
 pub use creation::plan as plan_mart;
+pub use hooks::problems as hook_problems;
 pub use target::problems as target_problems;
 
 #[derive(Debug)]
@@ -146,6 +148,7 @@ pub async fn judge(
         return Ok(Review { problems, reader: None, target: None, timed_out: false });
     }
     let mut problems = draft.problems(transforms);
+    problems.extend(hooks::problems(connection, &draft.options.hooks).await?);
     let (unlisted, target) = find_target(connection, draft).await?;
     problems.extend(unlisted);
     let field = written(draft).map_or("source_query", |(_, field)| field);

@@ -76,9 +76,9 @@ async fn only_the_removal_of_old_entries_of_the_log_lends_the_services_the_right
     let db = TestDatabase::create().await;
     let lent: Vec<String> = sqlx::query_scalar(
         "select p.oid::regprocedure::text from pg_proc p
-         where p.prosecdef and p.pronamespace::regnamespace::text in ('etl', 'etl_page', 'etl_mart', 'apalis')
+         where p.prosecdef and p.pronamespace::regnamespace::text in ('etl', 'etl_hook', 'etl_page', 'etl_mart', 'apalis')
            and has_function_privilege('vitrina_app', p.oid, 'execute')
-           and p.proowner not in ('vitrina_query'::regrole, 'vitrina_mart'::regrole)",
+           and p.proowner not in ('vitrina_query'::regrole, 'vitrina_mart'::regrole, 'vitrina_hook'::regrole)",
     )
     .fetch_all(db.admin())
     .await
@@ -87,7 +87,7 @@ async fn only_the_removal_of_old_entries_of_the_log_lends_the_services_the_right
     assert_eq!(
         lent,
         ["etl.prune_log(interval,bigint)"],
-        "functions of etl, etl_page, etl_mart and apalis that the services may call with their owner's rights"
+        "functions of etl, etl_hook, etl_page, etl_mart and apalis that the services may call with their owner's rights"
     );
 }
 

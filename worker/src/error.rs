@@ -268,6 +268,11 @@ impl From<LifecycleError> for BatchError {
         match error {
             LifecycleError::Database(error) | LifecycleError::Enqueue(EnqueueError::Database(error)) => error.into(),
             LifecycleError::NoPipeline(_) | LifecycleError::NoRun(_) => Self::RunEnded(error.to_string()),
+            LifecycleError::Hook(failure) if failure.was_cancelled() => Self::Interrupted(failure.to_string()),
+            LifecycleError::Hook(failure) if failure.may_pass() => {
+                Self::Failed { class: ErrorClass::Transient, message: failure.to_string() }
+            }
+            LifecycleError::Hook(failure) => Self::fatal(failure.to_string()),
             LifecycleError::ChangedUnderLock => {
                 Self::Failed { class: ErrorClass::Transient, message: error.to_string() }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, FullStrategy, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
+    domain::{ErrorClass, FullStrategy, Hooks, Mode, NullKeys, PipelineDraft, RunId, transform::Registry},
     store::{
         catalog::{self, Catalog},
         installation,
@@ -33,6 +33,7 @@ pub struct Plan {
     pub keys: Option<String>,
     /// What is written, for messages.
     pub target: String,
+    pub hooks: Hooks,
 }
 
 #[derive(Debug)]
@@ -178,6 +179,7 @@ impl Plan {
             keys: reading.home_sql().map(|pages| pages.keys()),
             route,
             target: inputs.final_target().0.to_owned(),
+            hooks: inputs.options.hooks.clone(),
             sink: sink.clone(),
             reading,
         })

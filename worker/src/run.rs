@@ -7,6 +7,7 @@ mod advice;
 mod batch;
 mod begin;
 mod finish;
+mod hooks;
 mod prefetch;
 mod progress;
 mod steps;

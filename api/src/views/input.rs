@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use vitrina_shared::domain::{
-    FullStrategy, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
+    FullStrategy, Hooks, KeyOrder, Mode, NullKeys, OnRowError, PipelineDraft, PipelineOptions, Task, TaskKind,
 };
 
-use super::{MaxRemovedValue, OneOf};
+use super::{HooksValue, MaxRemovedValue, OneOf};
 
 /// One task of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema, JsonSchema)]
@@ -56,6 +56,14 @@ pub struct OptionsInput {
     /// Default: half of them, or 100 if that is more.
     #[serde(default)]
     pub max_removed: Option<MaxRemovedValue>,
+    /// Functions of the database that are called when something happens to a run, from the list of its owner.
+    #[serde(default, skip_serializing_if = "no_hooks")]
+    pub hooks: Option<HooksValue>,
+}
+
+/// The same as what is stored then, which leaves them out.
+fn no_hooks(hooks: &Option<HooksValue>) -> bool {
+    hooks.clone().is_none_or(|hooks| Hooks::from(hooks).is_empty())
 }
 
 /// A new pipeline.
@@ -204,6 +212,7 @@ impl From<OptionsInput> for PipelineOptions {
             on_row_error: input.on_row_error.map(|value| value.0),
             max_rejects: input.max_rejects,
             max_removed: input.max_removed.map(|value| value.0),
+            hooks: input.hooks.map(Into::into).unwrap_or_default(),
         }
     }
 }

@@ -16,7 +16,7 @@ use vitrina_shared::{
 
 use crate::problem::FieldError;
 
-use super::{CheckpointView, MaxRemovedValue, OneOf, ProgressView, RunView, Values};
+use super::{CheckpointView, HooksValue, MaxRemovedValue, OneOf, ProgressView, RunView, Values};
 
 /// A pipeline.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,6 +83,9 @@ pub struct OptionsView {
     /// How many rows of the target one run may remove.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_removed: Option<MaxRemovedValue>,
+    /// Functions of the database that are called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HooksValue>,
 }
 
 /// One task of a plan.
@@ -137,6 +140,7 @@ impl From<PipelineOptions> for OptionsView {
             on_row_error: options.on_row_error.map(OneOf),
             max_rejects: options.max_rejects,
             max_removed: options.max_removed.map(MaxRemovedValue),
+            hooks: (!options.hooks.is_empty()).then(|| options.hooks.into()),
         }
     }
 }

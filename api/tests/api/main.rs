@@ -9,6 +9,7 @@ mod dead_letters;
 mod errors;
 mod events;
 mod gaps;
+mod hooks;
 mod lists;
 mod metrics;
 mod openapi;

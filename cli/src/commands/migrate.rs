@@ -1,10 +1,10 @@
 //! `vitrina migrate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use vitrina_shared::{
-    config::{Env, LogConfig, OptionalDatabaseConfig, SourceConfig},
+    config::{DatabaseConfig, Env, LogConfig, OptionalDatabaseConfig, SourceConfig},
     database, migrate,
     process::Failure,
     telemetry,
@@ -22,15 +22,19 @@ pub struct Options {
     data_dir: PathBuf,
 }
 
+/// The database with the account that may do everything in it: of `DATABASE_URL`, or of the `vitrina up` that runs here.
+pub(super) fn owners(database: &OptionalDatabaseConfig, data_dir: &Path) -> Result<DatabaseConfig, Failure> {
+    let url = match &database.url {
+        Some(url) => url.clone(),
+        None => embedded_postgres::running(data_dir)?.ok_or(NO_DATABASE)?.admin_url.parse()?,
+    };
+    Ok(database.at(url))
+}
+
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let (log, database, source): (LogConfig, OptionalDatabaseConfig, SourceConfig) = Env::from_process().read()?;
     let _telemetry = telemetry::init(&log, "vitrina")?;
-    let url = match &database.url {
-        Some(url) => url.clone(),
-        None => embedded_postgres::running(&options.data_dir)?.ok_or(NO_DATABASE)?.admin_url.parse()?,
-    };
-    let database = database.at(url);
-    let pool = database::pool(&database, "vitrina-migrate");
+    let pool = database::pool(&owners(&database, &options.data_dir)?, "vitrina-migrate");
     migrate::migrate(&pool, &source.schemas).await?;
     pool.close().await;
     tracing::info!(sources = source.schemas.join(","), "the database is migrated");

@@ -65,7 +65,7 @@ fn every_problem_is_found_at_once_with_its_place() {
             "3:5: pipeline a: there is no `mdoe` here; did you mean `mode`?",
             "5:17: pipeline a, batch_size: takes a whole number, not the text `many`",
             "6:26: pipeline a, options.null_keys: takes error or first, not `frist`; did you mean `first`?",
-            "6:33: pipeline a, options: there is no `tempo` here; it takes full_strategy, key_order, lookback_seconds, max_rejects, max_removed, null_keys, on_row_error",
+            "6:33: pipeline a, options: there is no `tempo` here; it takes full_strategy, hooks, key_order, lookback_seconds, max_rejects, max_removed, null_keys, on_row_error",
             "2:5: pipeline a: `mode` is missing",
             "8:11: pipeline b, mode: takes full or incremental, not `ful`; did you mean `full`?",
             "9:14: pipeline b, enabled: takes true or false, not the text `yes`",

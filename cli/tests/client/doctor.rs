@@ -30,6 +30,7 @@ async fn a_sound_deployment_is_found_so() {
         "account",
         "functions",
         "queue",
+        "hooks",
         "horizon",
         "source content",
         "source ugc",

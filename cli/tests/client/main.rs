@@ -5,6 +5,7 @@
 mod apply;
 mod doctor;
 mod encrypted;
+mod hooks;
 mod mistakes;
 mod reading;
 mod rights;

@@ -72,6 +72,7 @@ mod tests {
     fn our_own_schemas_and_the_catalogue_are_refused() {
         for name in [
             "etl",
+            "etl_hook",
             "etl_mart",
             "etl_page",
             "etl_query",

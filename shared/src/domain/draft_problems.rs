@@ -20,6 +20,7 @@ impl PipelineDraft {
         problems.extend(self.size_problems());
         problems.extend(self.mode_problems());
         problems.extend(self.row_error_problems());
+        problems.extend(self.options.hooks.problems());
         problems.extend(self.source_problems());
         problems.extend(task_plan::problems(&self.tasks, transforms));
         if let Err(error) = self.target_table.parse::<TargetName>() {

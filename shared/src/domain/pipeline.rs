@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{PipelineId, Status, Task, TaskKind, names::named_enum, removal::MaxRemoved};
+use super::{Hooks, PipelineId, Status, Task, TaskKind, names::named_enum, removal::MaxRemoved};
 
 named_enum! {
     /// How a pipeline walks its source.
@@ -73,6 +73,8 @@ pub struct PipelineOptions {
     pub max_rejects: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_removed: Option<MaxRemoved>,
+    #[serde(skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
 }
 
 impl PipelineOptions {

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::{HookEvent, hooks::is_function_name};
+
 /// Words before `"` that make a name of what follows.
 const NAMED: &[&str] = &[
     "account",
@@ -95,6 +97,9 @@ const CLASSES: &[&str] = &[
 const RAISED: &[&str] = &["P0001", "P0004"];
 /// Around the name of a step, before its own words: any words again.
 const STEP: (&str, &str) = ("step `", "` says: ");
+/// Before the name of a hook, and before its own words.
+const HOOK: &str = "hook `";
+const SAYS: &str = " says: ";
 const INSTEAD: char = '…';
 
 pub fn without_values(message: &str) -> Cow<'_, str> {
@@ -105,6 +110,9 @@ pub fn without_values(message: &str) -> Cow<'_, str> {
     let (words, state) = message.rfind(STATE).filter(is_code).map_or((message, ""), |place| message.split_at(place));
     let code = state.get(STATE.len()..STATE.len() + 5);
     let is_known = |code| CLASSES.iter().any(|class| str::starts_with(code, class)) && !RAISED.contains(&code);
+    if let Some(shown) = said_by_a_hook(words) {
+        return Cow::Owned(shown + state);
+    }
     if code.is_some_and(|code| !is_known(code)) {
         return Cow::Owned(format!("{INSTEAD}{state}"));
     }
@@ -124,6 +132,16 @@ pub fn without_values(message: &str) -> Cow<'_, str> {
         return Cow::Borrowed(message);
     }
     Cow::Owned(shown + &words[at..] + state)
+}
+
+/// What stays of a message with a hook's own words: which one it was. What a run failed with before its hooks did goes too.
+fn said_by_a_hook(words: &str) -> Option<String> {
+    let (before, after) = words.split_once(HOOK)?;
+    let (name, after) = after.split_once("` of ")?;
+    let (event, _) = after.split_once(SAYS)?;
+    let is_hook = is_function_name(name) && event.parse::<HookEvent>().is_ok();
+    let before = if before.is_empty() { "" } else { "…; " };
+    is_hook.then(|| format!("{before}{HOOK}{name}` of {event}{SAYS}{INSTEAD}"))
 }
 
 /// What stays of a message with a step's own words: its name, unless a row's key comes before it, which may contain anything.

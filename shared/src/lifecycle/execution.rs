@@ -7,9 +7,14 @@ use std::time::Duration;
 
 use sqlx::{Connection, PgConnection};
 
-use super::{Cause, Ending, LifecycleError, apply, change, lock, log_change, request::ensure_jobs, status_change};
+use super::{
+    Cause, Ending, LifecycleError, apply, change, hooks, lock, log_change, request::ensure_jobs, status_change,
+};
 use crate::{
-    domain::{Command, Decision, ErrorClass, PipelineId, Position, RunStatus, Status},
+    domain::{
+        Command, Decision, ErrorClass, HookEvent, Hooks, PipelineId, Position, RunStatus, Status,
+        error_class::without_values,
+    },
     jobs::{BatchJob, Held, Queued},
     store::{
         horizon,
@@ -53,6 +58,8 @@ pub enum Conclusion {
     GoesOn,
     Paused,
     Finished,
+    /// The hooks of a run that was walked to its end let it fail.
+    Failed,
     /// Nothing was changed: the run was ended, or another worker has the job.
     Dropped,
 }
@@ -73,12 +80,16 @@ pub async fn begin(
     run: &runs::OpenRun,
     start: &runs::Start,
 ) -> Result<Conclusion, LifecycleError> {
-    // While a run is queued its pipeline is nearly always RUN_REQUESTED: that need not be read.
-    if run.status == RunStatus::Queued && claim(connection, job, run, start).await? {
+    // While a run is queued its pipeline is nearly always RUN_REQUESTED: that need not be read, but for hooks.
+    let calls_hooks = run.started_at.is_none() && run.inputs.options.hooks.has(HookEvent::BeforeRun);
+    if run.status == RunStatus::Queued && !calls_hooks && claim(connection, job, run, start).await? {
         return Ok(Conclusion::GoesOn);
     }
     let mut tx = connection.begin().await?;
     let Some(seen) = current(&mut tx, job).await? else { return Ok(Conclusion::Dropped) };
+    if calls_hooks && seen.pipeline.status == Status::RunRequested {
+        hooks::before_run(&mut tx, run.id).await?;
+    }
     let conclusion = match seen.pipeline.status.decide(Command::Claim) {
         Decision::Change([Command::Claim]) => match claim(&mut tx, job, run, start).await? {
             true => Conclusion::GoesOn,
@@ -93,7 +104,9 @@ pub async fn begin(
         }
         Decision::Drop => Conclusion::Dropped,
     };
-    tx.commit().await?;
+    if conclusion != Conclusion::Dropped {
+        tx.commit().await?;
+    }
     Ok(conclusion)
 }
 
@@ -192,7 +205,13 @@ pub async fn leave(connection: &mut PgConnection, job: &HeldBatch) -> Result<boo
 }
 
 /// Decides what follows a batch after which the chain did not go on by itself. `walked` says that it was the last one.
-pub async fn conclude(tx: &mut PgConnection, job: &HeldBatch, walked: bool) -> Result<Conclusion, LifecycleError> {
+/// Where hooks of its success fail, the run fails, and keeps what it wrote.
+pub async fn conclude(
+    tx: &mut PgConnection,
+    job: &HeldBatch,
+    walked: bool,
+    hooks: &Hooks,
+) -> Result<Conclusion, LifecycleError> {
     let Some(seen) = current(tx, job).await? else { return Ok(Conclusion::Dropped) };
     let wish = if walked { Command::Finish } else { Command::Claim };
     match seen.pipeline.status.decide(wish) {
@@ -202,6 +221,17 @@ pub async fn conclude(tx: &mut PgConnection, job: &HeldBatch, walked: bool) -> R
             hand_over(tx, job).await
         }
         Decision::Change(commands) => {
+            if walked && hooks.has(HookEvent::OnSuccess) {
+                match hooks::on_success(tx, job.run_id).await {
+                    Err(LifecycleError::Hook(failure)) if !failure.may_pass() => {
+                        let said = failure.to_string();
+                        tracing::error!(run_id = %job.run_id, error = %without_values(&said), "run failed by a hook of its success");
+                        let conclusion = fail(tx, job, ErrorClass::Fatal, &said).await?;
+                        return Ok(if conclusion == Conclusion::Finished { Conclusion::Failed } else { conclusion });
+                    }
+                    called => called?,
+                }
+            }
             let reason = if walked { FINISHED } else { BETWEEN_BATCHES };
             end(tx, job, seen, commands, reason, job.ending()).await
         }
@@ -261,9 +291,16 @@ async fn fail_run(
     let Some(seen) = current(tx, job).await? else { return Ok(Conclusion::Dropped) };
     match seen.pipeline.status.decide(Command::Fail) {
         Decision::Change(commands) => {
+            let said = match ending.error {
+                Some(failure) => hooks::on_failure(tx, job.run_id, failure).await?,
+                None => None,
+            };
             let conclusion = end(tx, job, seen, commands, &error_summary(error), ending).await?;
             // Those of other ranges: batches that are under way find that the run has ended.
             runs::withdraw_jobs(tx, job.run_id, "the run failed").await?;
+            if let Some(said) = said {
+                runs::add_to_error(tx, job.run_id, &said).await?;
+            }
             Ok(conclusion)
         }
         Decision::Stay | Decision::Drop => Ok(Conclusion::Dropped),

@@ -1,7 +1,7 @@
 //! Why a status was not changed, in sentences for clients.
 
 use crate::{
-    domain::{Command, IllegalTransition, PipelineRef, RunId, RunStatus},
+    domain::{Command, HookFailure, IllegalTransition, PipelineRef, RunId, RunStatus},
     jobs::EnqueueError,
     store,
 };
@@ -46,6 +46,8 @@ pub enum LifecycleError {
     /// A statement did not apply to a pipeline whose row the transaction has locked: its runs are written around the lifecycle.
     #[error("the pipeline's run was changed by another session while its row was locked: try again")]
     ChangedUnderLock,
+    #[error(transparent)]
+    Hook(#[from] HookFailure),
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
     #[error(transparent)]

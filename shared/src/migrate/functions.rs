@@ -62,6 +62,9 @@ pub const FUNCTIONS: &[FunctionFile] = files![
     "etl_mart.create_gathering",
     "etl_mart.drop_gathering",
     "etl_mart.create_mart",
+    "etl.hook_problem",
+    "etl_hook.call",
+    "etl.call_hooks",
     "etl.refuse_batch",
     "etl.run_batch",
 ];
@@ -74,12 +77,14 @@ const SESSION: &str = "set local search_path = pg_catalog, pg_temp; set local qu
 
 /// The rights that are needed while functions are applied without a superuser: the account must be allowed to call a
 /// function in order to replace it, and the new owner of a function to create it.
-const LEND: &str = "grant execute on all functions in schema etl_page, etl_mart to current_user;
-    grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart";
+const LEND: &str = "grant execute on all functions in schema etl_page, etl_mart, etl_hook to current_user;
+    grant create on schema etl_page to vitrina_query; grant create on schema etl_mart to vitrina_mart;
+    grant create on schema etl_hook to vitrina_hook";
 
 /// `grants.sql` revokes the rights to call functions.
 const TAKE_BACK: &str =
-    "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart";
+    "revoke create on schema etl_page from vitrina_query; revoke create on schema etl_mart from vitrina_mart;
+    revoke create on schema etl_hook from vitrina_hook";
 
 /// If a trigger or a default has to be created, its table is locked first, in the order in which runs lock them.
 const LOCK: &str =

@@ -18,10 +18,25 @@ pub struct Origin<'a> {
     pub key: &'a [String],
 }
 
-/// Keeps the rows of `pg_temp.vitrina_page` that `etl_page.write_rows` put aside. Returns how many.
-pub async fn keep_refused(tx: &mut PgConnection, origin: Origin<'_>) -> sqlx::Result<u64> {
+/// Rows that were put aside.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pub rows: u64,
+    /// The letters of those that had none.
+    pub opened: Vec<i64>,
+}
+
+impl Kept {
+    fn of(letters: Vec<(i64, bool)>) -> Self {
+        let opened = letters.iter().filter(|(_, opened)| *opened).map(|(id, _)| *id).collect();
+        Self { rows: letters.len() as u64, opened }
+    }
+}
+
+/// Keeps the rows of `pg_temp.vitrina_page` that `etl_page.write_rows` put aside.
+pub async fn keep_refused(tx: &mut PgConnection, origin: Origin<'_>) -> sqlx::Result<Kept> {
     // The tables are the session's own, so no macro can see them.
-    let kept = sqlx::query(
+    let kept = sqlx::query_as(
         r#"
         insert into etl.etl_dead_letters as kept (pipeline_id, run_id, batch, key, row, error, error_class)
         select $1, $2, $3, (select jsonb_object_agg(k, p.doc -> k) from unnest($4::text[]) k), p.doc, left(p.error, 4000), $5
@@ -33,6 +48,8 @@ pub async fn keep_refused(tx: &mut PgConnection, origin: Origin<'_>) -> sqlx::Re
         on conflict (pipeline_id, md5(key::text)) where replayed_at is null do update
         set run_id = excluded.run_id, batch = excluded.batch, row = excluded.row, error = excluded.error,
             error_class = excluded.error_class, created_at = now()
+        -- A letter that was there was locked.
+        returning id, kept.xmax = 0
         "#,
     )
     .bind(origin.pipeline)
@@ -40,13 +57,13 @@ pub async fn keep_refused(tx: &mut PgConnection, origin: Origin<'_>) -> sqlx::Re
     .bind(origin.batch)
     .bind(origin.key)
     .bind(ErrorClass::Row)
-    .execute(tx)
+    .fetch_all(tx)
     .await?;
-    Ok(kept.rows_affected())
+    Ok(Kept::of(kept))
 }
 
-/// Keeps rows that were refused outside of the database: their JSON texts, each with the reason. Returns how many.
-pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], errors: &[String]) -> sqlx::Result<u64> {
+/// Keeps rows that were refused outside of the database: their JSON texts, each with the reason.
+pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], errors: &[String]) -> sqlx::Result<Kept> {
     let kept = sqlx::query!(
         r#"
         insert into etl.etl_dead_letters as kept (pipeline_id, run_id, batch, key, row, error, error_class)
@@ -59,6 +76,7 @@ pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], er
         on conflict (pipeline_id, md5(key::text)) where replayed_at is null do update
         set run_id = excluded.run_id, batch = excluded.batch, row = excluded.row, error = excluded.error,
             error_class = excluded.error_class, created_at = now()
+        returning id, kept.xmax = 0 as "opened!"
         "#,
         origin.pipeline as PipelineId,
         origin.run as RunId,
@@ -68,9 +86,9 @@ pub async fn keep(tx: &mut PgConnection, origin: Origin<'_>, rows: &[String], er
         errors,
         ErrorClass::Row as ErrorClass,
     )
-    .execute(tx)
+    .fetch_all(tx)
     .await?;
-    Ok(kept.rows_affected())
+    Ok(Kept::of(kept.into_iter().map(|letter| (letter.id, letter.opened)).collect()))
 }
 
 /// A row that could not be written, as it is shown.

@@ -9,8 +9,8 @@ mod ranges;
 mod retention;
 mod steps;
 
-pub(crate) use batch::note_failure;
 pub use batch::{BatchCall, BatchOutcome, NextPage, add_rejected, add_removed, add_written, next_page, run_batch};
+pub(crate) use batch::{add_to_error, note_failure};
 pub(crate) use begin::note_walk;
 pub use begin::{Anew, Debts, OpenRun, Start, WalkedColumn, open, set_total};
 pub use delivery::{is_delivered_to, part_from_emptied};

@@ -85,8 +85,8 @@ pub async fn open_doors(connection: &mut PgConnection) -> sqlx::Result<Vec<Strin
         from pg_proc p
         join pg_namespace n on n.oid = p.pronamespace
         join pg_roles r on r.oid = p.proowner
-        where p.prosecdef and r.rolname in ('vitrina_query', 'vitrina_mart')
-          and (n.nspname not in ('etl_page', 'etl_mart') or exists (
+        where p.prosecdef and r.rolname in ('vitrina_query', 'vitrina_mart', 'vitrina_hook')
+          and (n.nspname not in ('etl_page', 'etl_mart', 'etl_hook') or exists (
               select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a where a.grantee = 0))
         order by 1
         "#
@@ -105,7 +105,7 @@ pub async fn out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<Str
         join pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')
           and (n.nspname = 'etl' or (n.nspname = 'apalis' and c.relname in ('jobs', 'workers')))
-          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_installation', 'etl_log_epoch', 'etl_log_removed', 'etl_log_turn',
+          and c.relname not in ('_sqlx_migrations', 'etl_functions', 'etl_hook_functions', 'etl_installation', 'etl_log_epoch', 'etl_log_removed', 'etl_log_turn',
                                 'etl_source_grants')
           and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                    and has_table_privilege(c.oid, 'insert'))
@@ -119,7 +119,7 @@ pub async fn out_of_reach(connection: &mut PgConnection) -> sqlx::Result<Vec<Str
         select format('%I.%I', n.nspname, p.proname) as "name!"
         from pg_proc p
         join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname in ('etl_page', 'etl_mart') and p.proname <> 'write_rows'
+        where n.nspname in ('etl_page', 'etl_mart', 'etl_hook') and p.proname <> 'write_rows'
           and not (has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute'))
         order by 1
         "#

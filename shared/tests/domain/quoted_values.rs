@@ -25,6 +25,26 @@ fn values_without_quotes_and_words_under_codes_of_ours_are_taken_out() {
 }
 
 #[test]
+fn words_of_hooks_are_taken_out_with_what_the_run_failed_with_before() {
+    expect(&[
+        (
+            "hook `shop.refund` of on_failure says: Anna has it (SQLSTATE P0001)",
+            "hook `shop.refund` of on_failure says: … (SQLSTATE P0001)",
+        ),
+        (
+            "hook `shop.refund` of on_success says: duplicate key of Anna (SQLSTATE 23505)",
+            "hook `shop.refund` of on_success says: … (SQLSTATE 23505)",
+        ),
+        (
+            "Anna is late (SQLSTATE P0001)\nhook `shop.refund` of on_failure says: Anna has it (SQLSTATE 23505)",
+            "…; hook `shop.refund` of on_failure says: … (SQLSTATE 23505)",
+        ),
+        ("hook `Anna` of on_failure says: she has it (SQLSTATE P0001)", "… (SQLSTATE P0001)"),
+        ("hook `shop.refund` of Anna says: she has it (SQLSTATE P0001)", "… (SQLSTATE P0001)"),
+    ]);
+}
+
+#[test]
 fn values_that_postgresql_quotes_are_taken_out() {
     expect(&[
         (

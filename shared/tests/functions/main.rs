@@ -3,6 +3,7 @@
 
 mod batches;
 mod control_plane;
+mod hooks;
 mod marts;
 mod pages;
 
@@ -34,7 +35,7 @@ async fn every_function_of_ours_is_named_in_a_test_of_this_folder() {
     let db = TestDatabase::create().await;
     let ours: Vec<String> = sqlx::query_scalar(
         "select distinct format('%s.%s', p.pronamespace::regnamespace, p.proname) from pg_proc p
-         where p.pronamespace::regnamespace::text in ('etl', 'etl_mart', 'etl_page', 'etl_query') order by 1",
+         where p.pronamespace::regnamespace::text in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query') order by 1",
     )
     .fetch_all(db.admin())
     .await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vitrina_shared::{
-    domain::{ErrorClass, RunStatus, Status},
+    domain::{ErrorClass, Hooks, RunStatus, Status},
     jobs::Held,
     lifecycle::{
         LifecycleError,
@@ -54,7 +54,7 @@ impl World {
 
     pub async fn conclude(&self, job: &HeldBatch, walked: bool) -> Conclusion {
         let mut tx = self.db.pool().begin().await.unwrap();
-        let step = execution::conclude(&mut tx, job, walked).await.unwrap();
+        let step = execution::conclude(&mut tx, job, walked, &Hooks::default()).await.unwrap();
         if step != Conclusion::Dropped {
             tx.commit().await.unwrap();
         }

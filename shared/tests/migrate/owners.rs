@@ -162,7 +162,7 @@ async fn an_owner_that_is_no_superuser_migrates_and_repairs() {
     let owner = format!("owner_of_{name}");
     let made = format!(
         "create role {owner} login createrole; alter database {name} owner to {owner};
-         grant vitrina_query, vitrina_mart, vitrina_app, pg_read_all_stats to {owner} with admin option"
+         grant vitrina_query, vitrina_mart, vitrina_hook, vitrina_app, pg_read_all_stats to {owner} with admin option"
     );
     sqlx::raw_sql(AssertSqlSafe(made)).execute(db.admin()).await.unwrap();
     let session = db.admin().connect_options().as_ref().clone().username(&owner);

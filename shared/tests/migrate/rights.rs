@@ -77,6 +77,12 @@ async fn the_mart_role_writes_the_marts_and_reads_no_source() {
 }
 
 #[tokio::test]
+async fn the_hook_role_reads_the_list_of_functions_and_nothing_else() {
+    let db = with_sources().await;
+    assert_eq!(rights(&db, "vitrina_hook").await, set(&["select etl.etl_hook_functions"]));
+}
+
+#[tokio::test]
 async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_and_touches_neither_source_nor_mart() {
     let db = with_sources().await;
     let mut expected = on_all(&db, "etl", WRITE).await;
@@ -86,6 +92,7 @@ async fn the_services_account_writes_the_control_plane_and_appends_to_its_log_an
     for applied in [
         "etl._sqlx_migrations",
         "etl.etl_functions",
+        "etl.etl_hook_functions",
         "etl.etl_log_epoch",
         "etl.etl_log_removed",
         "etl.etl_source_grants",
@@ -117,11 +124,11 @@ async fn no_role_of_ours_is_more_than_an_account() {
     .fetch_all(db.admin())
     .await
     .unwrap();
-    let expected = [("vitrina_app", true), ("vitrina_mart", false), ("vitrina_query", false)];
+    let expected = [("vitrina_app", true), ("vitrina_hook", false), ("vitrina_mart", false), ("vitrina_query", false)];
     assert_eq!(powers, expected.map(|(name, login)| (name.to_owned(), login)));
     let creates: Vec<String> = sqlx::query_scalar(
         "select format('%s in %s', r.rolname, n.nspname) from pg_roles r cross join pg_namespace n
-         where r.rolname ~ '^vitrina_' and n.nspname in ('content', 'ugc', 'analytics', 'etl', 'etl_mart', 'etl_page', 'etl_query', 'etl_swap', 'apalis', 'public')
+         where r.rolname ~ '^vitrina_' and n.nspname in ('content', 'ugc', 'analytics', 'etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query', 'etl_swap', 'apalis', 'public')
            and has_schema_privilege(r.oid, n.oid, 'create')
          order by 1",
     )
@@ -146,7 +153,7 @@ async fn every_function_of_ours_sets_its_search_path() {
     let db = with_sources().await;
     let open: Vec<String> = sqlx::query_scalar(
         "select p.oid::regprocedure::text from pg_proc p
-         where p.pronamespace::regnamespace::text in ('etl', 'etl_mart', 'etl_page', 'etl_query')
+         where p.pronamespace::regnamespace::text in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query')
            and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)",
     )
     .fetch_all(db.admin())
@@ -163,15 +170,16 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
         "select format('%s.%s', p.pronamespace::regnamespace, p.proname), coalesce(array_agg(r.rolname::text order by r.rolname)
                 filter (where has_function_privilege(r.oid, p.oid, 'execute')), '{}')
          from pg_proc p cross join pg_roles r
-         where p.pronamespace::regnamespace::text in ('etl_mart', 'etl_page', 'etl_query') and r.rolname ~ '^vitrina_'
+         where p.pronamespace::regnamespace::text in ('etl_hook', 'etl_mart', 'etl_page', 'etl_query') and r.rolname ~ '^vitrina_'
          group by p.oid, p.proname order by 1",
     )
     .fetch_all(db.admin())
     .await
     .unwrap();
     let (app, both) = (vec!["vitrina_app"], vec!["vitrina_app", "vitrina_mart"]);
-    let inside = vec!["vitrina_mart", "vitrina_query"];
+    let inside = vec!["vitrina_hook", "vitrina_mart", "vitrina_query"];
     let expected = [
+        ("etl_hook.call", &app),
         ("etl_mart.compare", &app),
         ("etl_mart.create_gathering", &app),
         ("etl_mart.create_mart", &app),
@@ -194,14 +202,18 @@ async fn a_function_is_called_by_those_who_need_it_and_not_even_by_its_owner() {
     assert_eq!(calls, expected.map(|(name, roles)| (name, roles.clone())));
     let named: Vec<(String, Vec<String>)> = sqlx::query_as(
         "select n.nspname::text, array_agg(r.rolname::text order by r.rolname) from pg_namespace n cross join pg_roles r
-         where n.nspname in ('etl_mart', 'etl_page') and r.rolname ~ '^vitrina_' and has_schema_privilege(r.oid, n.oid, 'usage')
+         where n.nspname in ('etl_hook', 'etl_mart', 'etl_page') and r.rolname ~ '^vitrina_' and has_schema_privilege(r.oid, n.oid, 'usage')
          group by 1 order by 1",
     )
     .fetch_all(db.admin())
     .await
     .unwrap();
     let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let expected = [("etl_mart".to_owned(), names(&app)), ("etl_page".to_owned(), names(&both))];
+    let expected = [
+        ("etl_hook".to_owned(), names(&app)),
+        ("etl_mart".to_owned(), names(&app)),
+        ("etl_page".to_owned(), names(&both)),
+    ];
     assert_eq!(named, expected, "the owner of a function cannot even name it");
 }
 

@@ -61,7 +61,7 @@ async fn attempt(env: &Environment, job: &mut HeldBatch) {
         Ok(Conclusion::GoesOn) if env.stop.is_cancelled() => {
             failure::give_back_after(env, job, Duration::ZERO).await;
         }
-        Ok(Conclusion::GoesOn | Conclusion::Paused | Conclusion::Finished) => {}
+        Ok(Conclusion::GoesOn | Conclusion::Paused | Conclusion::Finished | Conclusion::Failed) => {}
         Ok(Conclusion::Dropped) => drop_job(env, job).await,
         Err(error) => failure::retry_or_fail(env, job, error).await,
     }

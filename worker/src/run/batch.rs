@@ -16,12 +16,12 @@ use vitrina_shared::{
     progress::pace,
     store::{
         self, queue,
-        runs::{self, BatchCall, BatchOutcome},
+        runs::{BatchCall, BatchOutcome},
     },
 };
 
 use super::{
-    finish,
+    finish, hooks,
     prefetch::Prefetched,
     progress,
     stream::{self, ExecutedBatch},
@@ -150,7 +150,7 @@ impl Chain<'_> {
         let waiting = self.waits.begin();
         let stream = match &plan.route {
             Route::Stream(stream) => stream,
-            Route::Pushdown { careful, .. } => match (runs::run_batch(session, &call).await, careful) {
+            Route::Pushdown { careful, .. } => match (hooks::run_batch(session, &plan.hooks, &call).await?, careful) {
                 (Ok(outcome), _) => return Ok(ExecutedBatch { outcome, rejected: 0 }),
                 (Err(error), Some(stream)) if is_row_error(&error) => {
                     let error = error.to_string();
@@ -164,7 +164,8 @@ impl Chain<'_> {
             },
         };
         let at = (job, *eta_seconds);
-        stream::stream_batch(env, session, (stream, &*plan.sink), at, &call, prefetched, waiting).await
+        let through = (stream, &*plan.sink, &plan.hooks);
+        stream::stream_batch(env, session, through, at, &call, prefetched, waiting).await
     }
 
     /// Waits until what was committed is on disk. After its first batch a worker does: should it die with the server again and again,

@@ -4,12 +4,13 @@ use std::{ops::ControlFlow, sync::Arc, time::Instant};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::{Mode, RunStatus},
+    domain::{Hooks, Mode, RunStatus},
     lifecycle::execution::{self, Conclusion, HeldBatch},
     store::{
         catalog::Catalog,
         runs::{self, Anew, OpenRun, Start, WalkedColumn},
     },
+    validation,
 };
 
 use super::{
@@ -51,6 +52,7 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     job.go_on(run.next_batch, run.after.take());
     let plan = plan_run(env, &mut session, &run).await?;
     if run.started_at.is_none() {
+        check_hooks(&mut session, &plan.hooks).await?;
         let _resting = waiting.rest();
         plan.check_steps(&env.step_context(job.pipeline_id, job.run_id.0, &job.correlation_id)).await?;
     }
@@ -62,11 +64,18 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     let start = find_start(&mut session, &plan, &mut run, prepared).await?;
     match execution::begin(&mut session, job, &run, &start).await? {
         Conclusion::GoesOn => {}
-        other @ (Conclusion::Paused | Conclusion::Finished | Conclusion::Dropped) => {
+        other @ (Conclusion::Paused | Conclusion::Finished | Conclusion::Failed | Conclusion::Dropped) => {
             return Ok(ControlFlow::Break(other));
         }
     }
     Ok(ControlFlow::Continue(BegunRun { plan, walked: run.is_walked, cut: run.is_cut, session }))
+}
+
+/// Refuses hooks that may not be called any more, before a row is read.
+async fn check_hooks(session: &mut PgConnection, hooks: &Hooks) -> Result<(), BatchError> {
+    let problems = validation::hook_problems(session, hooks).await?;
+    let problems: Vec<_> = problems.iter().map(|problem| format!("{}: {}", problem.field, problem.message)).collect();
+    if problems.is_empty() { Ok(()) } else { Err(BatchError::fatal(problems.join("; "))) }
 }
 
 /// The plan of a run: the one that was made before, while the catalog's entries of its tables are the same.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use sqlx::PgConnection;
 use vitrina_shared::{
-    domain::RunStatus,
+    domain::{HookEvent, RunStatus},
     lifecycle::{
         self,
         execution::{self, Conclusion, HeldBatch},
@@ -47,7 +47,10 @@ pub(super) async fn finish_run(
     };
     let _waiting = waits.begin();
     // One statement ends the run where nothing is left to do to the target and nothing is in the way.
-    let needs_more = outside.removed > 0 || inside.is_some_and(InsideSink::completes) || plan.walk().starts_over;
+    let needs_more = outside.removed > 0
+        || inside.is_some_and(InsideSink::completes)
+        || plan.walk().starts_over
+        || plan.hooks.has(HookEvent::OnSuccess);
     let mut sum = match needs_more {
         true => None,
         false => execution::finish(&mut session, job, &plan.pipeline).await?,
@@ -60,8 +63,10 @@ pub(super) async fn finish_run(
         return Ok(conclusion);
     }
     observe_phase(&plan.pipeline, "close", begun.elapsed());
-    if conclusion == Conclusion::Finished {
+    if matches!(conclusion, Conclusion::Finished | Conclusion::Failed) {
         env.forget_plan(job.run_id);
+    }
+    if conclusion == Conclusion::Finished {
         if sum.is_none() {
             sum = runs::sum(&mut session, job.run_id).await?;
         }
@@ -105,7 +110,7 @@ async fn conclude(
         None => outside,
     };
     note_completed(&mut tx, job, plan, completed, walked).await?;
-    let conclusion = execution::conclude(&mut tx, job, walked).await?;
+    let conclusion = execution::conclude(&mut tx, job, walked, &plan.hooks).await?;
     if conclusion == Conclusion::Dropped {
         return Ok(conclusion);
     }

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use vitrina_shared::{
-    domain::Position,
+    domain::{Hooks, Position},
     lifecycle::execution::HeldBatch,
     sql,
     store::{
         self,
-        dead_letters::{self, Origin},
+        dead_letters::{self, Kept, Origin},
         runs::{self, BatchCall, BatchOutcome, NextPage},
     },
 };
 
 use super::{
+    hooks,
     prefetch::{PageTasks, Prefetched, WrittenPage},
     steps::{PageTally, RowRules, process_page},
 };
@@ -43,7 +44,7 @@ pub struct ExecutedBatch {
 pub(super) async fn stream_batch(
     env: &Environment,
     connection: &mut PgConnection,
-    (stream, sink): (&Stream, &dyn Sink),
+    (stream, sink, hooks): (&Stream, &dyn Sink, &Hooks),
     (job, eta_seconds): (&HeldBatch, Option<f64>),
     call: &BatchCall<'_>,
     prefetched: &mut Prefetched,
@@ -63,7 +64,7 @@ pub(super) async fn stream_batch(
         job_id: job.id.clone(),
         eta_seconds,
     };
-    let batch = Batch { stream, call, page, rules, origin };
+    let batch = Batch { stream, hooks, call, page, rules, origin };
     match writing {
         Writing::Inside(sink) => batch.write_inside(env, connection, sink, &waiting).await,
         Writing::Before(sink) => {
@@ -80,6 +81,7 @@ fn taken_over() -> BatchError {
 
 struct Batch<'a> {
     stream: &'a Stream,
+    hooks: &'a Hooks,
     call: &'a BatchCall<'a>,
     page: NextPage,
     rules: RowRules,
@@ -172,16 +174,20 @@ impl Batch<'_> {
     ) -> Result<ExecutedBatch, BatchError> {
         let statement = statement_of(end, write);
         let outcome = runs::run_batch(&mut tx, &BatchCall { statement: &statement, ..*self.call }).await?;
-        let mut count = if refused { dead_letters::keep_refused(&mut tx, self.origin).await? } else { 0 };
+        let Kept { rows: mut count, mut opened } =
+            if refused { dead_letters::keep_refused(&mut tx, self.origin).await? } else { Kept::default() };
         if !rejected.is_empty() {
             let (rows, errors): (Vec<_>, Vec<_>) =
                 rejected.iter().map(|row| (row.doc.clone(), row.error.clone())).unzip();
-            count += dead_letters::keep(&mut tx, self.origin, &rows, &errors).await?;
+            let kept = dead_letters::keep(&mut tx, self.origin, &rows, &errors).await?;
+            count += kept.rows;
+            opened.extend(kept.opened);
         }
         runs::add_rejected(&mut tx, self.call.run, count).await?;
         if !self.stream.steps.is_empty() {
             runs::add_steps(&mut tx, self.call.run, &self.stream.steps.take_counts(steps)).await?;
         }
+        hooks::call_after_batch(&mut tx, self.hooks, self.call, &opened).await?;
         tx.commit().await.map_err(at_commit)?;
         Ok(ExecutedBatch { outcome, rejected: count })
     }

@@ -12,6 +12,7 @@ mod faults;
 mod films;
 mod full_runs;
 mod gate;
+mod hooks;
 mod indexes;
 mod late;
 mod letters;

@@ -10,6 +10,7 @@ mod errors;
 mod every_type;
 mod full_mode;
 mod full_runs;
+mod hooks;
 mod interleavings;
 mod keys;
 mod late_clock;

@@ -4,6 +4,7 @@
 mod cluster;
 mod costs;
 mod crashes;
+mod hooks;
 mod lost_commits;
 mod memory;
 mod prepared;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use vitrina_shared::{
     config::DatabaseUrl,
     database, migrate, rights,
-    store::{installation, server},
+    store::{self, hooks::ListedFunction, installation, server},
 };
 
 use super::check::{Check, Findings};
@@ -75,6 +75,7 @@ async fn check_server(
         rights(connection, findings).await?;
         functions(connection, findings).await?;
         queue(connection, findings).await?;
+        hooks(connection, findings).await?;
         sources(connection, api, findings).await?;
     }
     notifications(connection, url, findings).await;
@@ -195,6 +196,20 @@ async fn queue(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::
             let (detail, fix) = problem.split_once(": ").unwrap_or((&problem, MIGRATE));
             Check::wrong("queue", detail, fix)
         }
+    });
+    Ok(())
+}
+
+/// Whether hooks can call the functions of their list.
+async fn hooks(connection: &mut PgConnection, findings: &mut Findings) -> sqlx::Result<()> {
+    let listed = store::hooks::list(connection).await?;
+    let failing = |one: &ListedFunction| one.problem.as_ref().map(|problem| format!("{} {problem}", one.name));
+    let failing: Vec<_> = listed.iter().filter_map(failing).collect();
+    findings.add(if failing.is_empty() {
+        Check::good("hooks", format!("{} may be called", counted(listed.len() as i64, "function")))
+    } else {
+        let fix = "look at the function, then `vitrina hooks allow` or `vitrina hooks revoke` it as the owner of the database";
+        Check::wrong("hooks", failing.join("; "), fix)
     });
     Ok(())
 }

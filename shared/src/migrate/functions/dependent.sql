@@ -2,12 +2,12 @@ with recursive ours as (
     select 'pg_proc'::regclass::oid as class, p.oid as id, null::oid as row_type, format('%s.%s', n.nspname, p.proname) as name
     from pg_proc p
     join pg_namespace n on n.oid = p.pronamespace
-    where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query')
+    where n.nspname in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query')
     union all
     select 'pg_class'::regclass, c.oid, c.reltype, format('%s.%s', n.nspname, c.relname)
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
+    where n.nspname in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
 ),
 hit (class, id, row_type, name, depth) as (
     select o.class, o.id, o.row_type, o.name, 0 from ours o where o.name = $1

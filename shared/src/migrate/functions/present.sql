@@ -23,14 +23,14 @@ with present as (
            ) as removal
     from pg_proc p
     join pg_namespace n on n.oid = p.pronamespace
-    where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and p.prokind <> 'a'
+    where n.nspname in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query') and p.prokind <> 'a'
     union all
     select format('%s.%s', n.nspname, c.relname),
            concat_ws(E'\n', pg_get_viewdef(c.oid), case when c.relowner <> n.nspowner then c.relowner::regrole::text end),
            format('drop view %s', c.oid::regclass)
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('etl', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
+    where n.nspname in ('etl', 'etl_hook', 'etl_mart', 'etl_page', 'etl_query') and c.relkind = 'v'
 ),
 named as (
     select p.name, count(*) as objects, string_agg(p.definition, E'\n' order by p.definition) as definition,

@@ -12,6 +12,6 @@ select o.what, o.nspname::text as schema, r.rolname::text as owner
 from owned o
 join pg_roles r on r.oid = o.owner
 where o.owner not in (select t.oid from trusted t) and r.rolname is distinct from $2
-  and not (o.place = 1 and o.nspname in ('etl_page', 'etl_mart', 'etl_swap')
-           and r.rolname in ('vitrina_query', 'vitrina_mart'))
+  and not (o.place = 1 and o.nspname in ('etl_page', 'etl_mart', 'etl_swap', 'etl_hook')
+           and r.rolname in ('vitrina_query', 'vitrina_mart', 'vitrina_hook'))
 order by o.place, o.what collate "C"

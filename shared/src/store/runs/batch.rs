@@ -118,6 +118,18 @@ pub async fn add_removed(tx: &mut PgConnection, id: RunId, rows: i64) -> sqlx::R
     Ok(())
 }
 
+/// Adds to what a run has failed with.
+pub(crate) async fn add_to_error(tx: &mut PgConnection, id: RunId, said: &str) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update etl.etl_runs set error = left(left(error, 3000) || e'\n' || $2, 4000) where id = $1",
+        id as RunId,
+        said
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// Notes an attempt that failed and will be repeated.
 pub(crate) async fn note_failure(tx: &mut PgConnection, id: RunId, class: ErrorClass, error: &str) -> sqlx::Result<()> {
     sqlx::query!(

@@ -1,0 +1,44 @@
+-- A function of the operator's executes here under vitrina_hook, and nowhere else. Its name comes from a pipeline, and is looked up
+-- on the list of the database's owner before anything is called by it.
+--
+-- The block with a handler is a subtransaction: what the function did before it failed is undone, its settings included. Deferred
+-- constraints are checked within, so that they fail the hook and not the commit. Their triggers would execute there with the
+-- rights of the services.
+create or replace function etl_hook.call(hook text, event jsonb)
+    returns table (state text, message text)
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set standard_conforming_strings = on
+    -- The services' sessions look rows up by key (`database::BY_KEY`); the function's queries are planned as ever.
+    set enable_seqscan = on
+    set plan_cache_mode = auto
+as $$
+declare
+    before text[] := etl_query.session_state(current_setting('search_path'));
+    problem text := etl.hook_problem(hook);
+begin
+    if problem is not null then
+        return query select 'VT008', format('it %s: `vitrina hooks allow %s` puts it there as it is now', problem, hook);
+        return;
+    end if;
+    begin
+        execute format('select %I.%I($1)', split_part(hook, '.', 1), split_part(hook, '.', 2)) using event;
+        set constraints all immediate;
+        if etl_query.session_state(pg_catalog.current_setting('search_path')) <> before then
+            raise exception using errcode = 'VT006', message = 'it changed settings of the session';
+        end if;
+    exception
+        when query_canceled or assert_failure or others then
+            return query select sqlstate, left(sqlerrm, 1000);
+    end;
+    -- All names have their schema: the function may have changed the search_path.
+    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+end
+$$;
+
+comment on function etl_hook.call is
+    'Calls a function of the list with an event. Returns a row if it failed: its code and message; its own work is undone then';
+
+alter function etl_hook.call owner to vitrina_hook;
