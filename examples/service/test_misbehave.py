@@ -74,10 +74,11 @@ class Translating(Case):
 
     def test_what_is_no_order_is_refused_and_not_paid(self):
         self.start()
-        for body in ("{", "[]", {"text": " ", "to": "de"}, {"text": "War"}, {"text": ["War", 7], "to": "de"}):
+        for body in ("{", "[]", {"text": " ", "to": "de"}, {"text": "War"}, {"text": ["War", 7], "to": "de"},
+                     {"text": "forbidden", "to": "de"}):
             self.assertIn(self.status("POST", "/translate", body), (400, 422), body)
         self.assertEqual(self.status("GET", "/nothing"), 404)
-        self.assertEqual([line["paid"] for line in self.lines()], [False] * 6)
+        self.assertEqual([line["paid"] for line in self.lines()], [False] * 7)
 
     def test_an_input_is_paid_once_for_each_idempotency_key(self):
         self.start()

@@ -28,6 +28,8 @@ def text_of(body, name):
     text = body.get(name)
     if not isinstance(text, str) or not text.strip():
         raise Refused(422, f"`{name}` is a text, and not empty")
+    if "forbidden" in text:
+        raise Refused(422, "the text asks for something that is forbidden here")
     return text
 
 
@@ -78,8 +80,6 @@ class Desk:
 
     def submit(self, body, what):
         prompt = text_of(body, "prompt")
-        if "forbidden" in prompt:
-            raise Refused(422, "the prompt asks for something that is forbidden here")
         number = f"g{len(self.jobs) + 1}-{what}"
         takes = self.pending * dice(self.seed, "pending", what).uniform(0.5, 1.5)
         self.jobs[number] = (self.clock() + takes, prompt)
