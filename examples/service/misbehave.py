@@ -14,6 +14,7 @@ A text with `forbidden` is refused (422). A header `Misbehave` or a parameter `?
 
 import argparse
 import json
+import sys
 import threading
 import time
 from collections import Counter
@@ -64,6 +65,11 @@ class Service(ThreadingHTTPServer):
         self.seen = Counter()
         self.lock = threading.Lock()
         self.log = open(options.log, "a", encoding="utf-8", buffering=1)
+
+    def handle_error(self, request, client_address):
+        """Reports our own mistakes. A client that was killed is none of them."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     def count(self, *what):
         """How often this was asked, this time included."""
