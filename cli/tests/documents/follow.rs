@@ -30,6 +30,12 @@ pub fn follow_at_the_cinema(document: &str, at_least: usize) {
     do_document(&mut desk, &read(document), document, at_least);
 }
 
+/// The same with the page of an example, in a copy of its directory.
+pub fn follow_example(name: &str, at_least: usize) {
+    let document = format!("examples/{name}/README.md");
+    do_document(&mut Desk::in_example(name), &read(&document), &document, at_least);
+}
+
 fn do_document(desk: &mut Desk, text: &str, document: &str, at_least: usize) {
     let mut done = 0;
     for block in parse(text).blocks {

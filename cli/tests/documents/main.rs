@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod examples;
 mod follow;
 mod guarantees;
 mod links;
@@ -12,6 +13,7 @@ mod markdown;
 mod mistakes;
 mod names;
 mod output;
+mod ports;
 mod settings;
 mod steps;
 mod terminal;

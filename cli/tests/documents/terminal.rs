@@ -2,11 +2,10 @@
 
 use std::{
     ffi::OsString,
-    fs::Permissions,
+    fs::{self, Permissions},
     io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
     os::unix::{fs::PermissionsExt, process::CommandExt},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
@@ -16,60 +15,87 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::{NamedTempFile, TempDir, TempPath};
 
-use crate::output;
+use crate::{markdown::repository, output, ports::Ports};
 
 /// No command of a document takes longer, unless it is broken.
 const SOON: Duration = Duration::from_secs(120);
-
-/// Where documents say that the API listens.
-const WRITTEN_ADDR: &str = "127.0.0.1:8080";
 
 /// A directory of its own, with terminals in it.
 pub struct Desk {
     // In this order they end: what goes on needs nothing of the shell, and the directory is removed last.
     staying: Vec<Process>,
     shell: Shell,
-    addr: String,
-    directory: TempDir,
+    ports: Ports,
+    place: PathBuf,
+    _directory: TempDir,
 }
 
 impl Desk {
     pub fn new() -> Self {
-        // The embedded server's account must be able to enter it, also if we are root.
-        let directory = tempfile::Builder::new().permissions(Permissions::from_mode(0o711)).tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let addr = format!("127.0.0.1:{port}");
-        let shell = Shell::open(bash(directory.path(), &addr));
-        Self { staying: Vec::new(), shell, addr, directory }
+        Self::at("", Ports::free(), directory())
+    }
+
+    /// In a copy of one of the examples.
+    pub fn in_example(name: &str) -> Self {
+        let (ports, directory) = (Ports::free(), directory());
+        copy(&repository("examples"), &directory.path().join("examples"), &ports);
+        Self::at(&format!("examples/{name}"), ports, directory)
+    }
+
+    fn at(place: &str, ports: Ports, directory: TempDir) -> Self {
+        let place = directory.path().join(place);
+        let shell = Shell::open(bash(&place, &ports));
+        Self { staying: Vec::new(), shell, ports, place, _directory: directory }
     }
 
     /// Writes a file that a document shows.
     pub fn write(&self, name: &str, text: &str) {
         assert!(!name.contains('/'), "{name} is not a file of the working directory");
-        std::fs::write(self.directory.path().join(name), text).unwrap();
+        fs::write(self.place.join(name), text).unwrap();
     }
 
     /// Types a command, and waits for its end.
     pub fn run(&mut self, command: &str) -> Ended {
-        let (output, code) = self.shell.run(&command.replace(WRITTEN_ADDR, &self.addr));
-        let complaints = std::fs::read(&self.shell.complaints).unwrap();
-        let written = |text: &str| text.replace(&self.addr, WRITTEN_ADDR);
+        let (output, code) = self.shell.run(&self.ports.typed(command));
+        let complaints = fs::read(&self.shell.complaints).unwrap();
+        let written = |text: &str| self.ports.written(text);
         Ended { output: written(&output), complaints: written(&String::from_utf8_lossy(&complaints)), code }
     }
 
     /// Starts a command in a terminal of its own, and waits until it has printed what is shown of it.
     pub fn start(&mut self, command: &str, shown: &str) {
-        let mut bash = bash(self.directory.path(), &self.addr);
-        let mut process = Process::spawn(bash.arg("-c").arg(format!("exec 2>&1; exec {command}")));
+        let mut bash = bash(&self.place, &self.ports);
+        let mut process = Process::spawn(bash.arg("-c").arg(format!("exec 2>&1; exec {}", self.ports.typed(command))));
         let deadline = Instant::now() + SOON;
         let mut printed = String::new();
-        while !output::begins(shown, &printed.replace(&self.addr, WRITTEN_ADDR)) {
+        while !output::begins(shown, &self.ports.written(&printed)) {
             match process.line(deadline) {
                 Ok(line) => printed.push_str(&line),
                 Err(reason) => panic!("{command}: {reason}; expected\n{shown}\nand got\n{printed}"),
             }
         }
         self.staying.insert(0, process);
+    }
+}
+
+/// The embedded server's account must be able to enter it, also if we are root.
+fn directory() -> TempDir {
+    tempfile::Builder::new().permissions(Permissions::from_mode(0o711)).tempdir().unwrap()
+}
+
+/// Copies files as they are in a new clone: without what somebody who followed a document there has left behind.
+fn copy(from: &Path, to: &Path, ports: &Ports) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        if name == ".vitrina" || name == "__pycache__" || path.extension().is_some_and(|it| it == "log") {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name), ports);
+        } else {
+            fs::write(to.join(name), ports.typed(&fs::read_to_string(&path).unwrap())).unwrap();
+        }
     }
 }
 
@@ -94,7 +120,7 @@ impl Ended {
 }
 
 /// A shell in which nothing of our own settings is left.
-fn bash(directory: &Path, addr: &str) -> Command {
+fn bash(place: &Path, ports: &Ports) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_vitrina"));
     let mut path = OsString::from(program.parent().unwrap());
     path.push(":");
@@ -107,7 +133,7 @@ fn bash(directory: &Path, addr: &str) -> Command {
     for name in ["DATABASE_URL", "ELASTICSEARCH_URL", "BASH_ENV"] {
         bash.env_remove(name);
     }
-    bash.arg("--norc").current_dir(directory).env("PATH", path).env("VITRINA_ADDR", addr);
+    bash.arg("--norc").current_dir(place).env("PATH", path).env("VITRINA_ADDR", ports.api());
     bash
 }
 
