@@ -1200,11 +1200,12 @@ CREATE TABLE etl.etl_calls (
     input bytea NOT NULL,
     state text NOT NULL,
     idempotency_key uuid NOT NULL,
+    together smallint NOT NULL,
     run_id uuid NOT NULL,
     key_fingerprint text,
     external_id text,
     status smallint,
-    answer jsonb,
+    answer text,
     error text,
     attempts integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -1229,7 +1230,11 @@ COMMENT ON COLUMN etl.etl_calls.state IS 'SENDING: on its way, or lost with its 
 
 COMMENT ON COLUMN etl.etl_calls.idempotency_key IS 'Sent with every attempt of the same input';
 
+COMMENT ON COLUMN etl.etl_calls.together IS 'How many inputs were sent in one request; they share its idempotency_key';
+
 COMMENT ON COLUMN etl.etl_calls.run_id IS 'The run or report that made it last; attempts are counted within that';
+
+COMMENT ON COLUMN etl.etl_calls.answer IS 'JSON as the service wrote it, the part for this input';
 
 COMMENT ON COLUMN etl.etl_calls.leased_until IS 'Until then the run that sends it is given time to note the answer';
 
@@ -1801,7 +1806,7 @@ ALTER TABLE ONLY etl.etl_transitions
 ALTER TABLE ONLY etl.etl_worker_steps
     ADD CONSTRAINT etl_worker_steps_pkey PRIMARY KEY (worker, name);
 
-CREATE INDEX etl_calls_answered_idx ON etl.etl_calls USING btree (answered_at);
+CREATE INDEX etl_calls_created_idx ON etl.etl_calls USING btree (created_at);
 
 CREATE UNIQUE INDEX etl_dead_letters_open_idx ON etl.etl_dead_letters USING btree (pipeline_id, md5((key)::text)) WHERE (replayed_at IS NULL);
 
