@@ -50,11 +50,11 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(MAX_WAIT);
 pub async fn preview(req: &mut Request, depot: &mut Depot) -> ApiResult<Reported<PreviewView>> {
     let app = App::of(depot)?;
     let wait = wait(req)?;
-    let PreviewInput { rows } = input::optional_json(req, app.config.max_body_bytes).await?;
-    if !(1..=MAX_PREVIEW_ROWS).contains(&rows) {
+    let wanted: PreviewInput = input::optional_json(req, app.config.max_body_bytes).await?;
+    if !(1..=MAX_PREVIEW_ROWS).contains(&wanted.rows) {
         return Err(ApiError::invalid("rows", format!("takes a whole number from 1 to {MAX_PREVIEW_ROWS}")));
     }
-    report(&app, req, depot, &ReportRequest::Preview { rows }, wait).await
+    report(&app, req, depot, &wanted.request(), wait).await
 }
 
 /// Compare source and target, and on request repair rows that differ.

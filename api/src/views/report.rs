@@ -7,10 +7,10 @@ use salvo::oapi::{
     BasicType, Components, ComposeSchema, Object, RefOr, Schema, ToSchema, schema::OneOf as OneOfSchema,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 use uuid::Uuid;
 use vitrina_shared::domain::{
-    ErrorClass, Report, ReportKind, ReportStatus,
+    ErrorClass, Report, ReportKind, ReportRequest, ReportStatus, Task, TaskKind,
     report::{Depth, DifferenceKind, Repair, Verdict},
 };
 
@@ -23,11 +23,40 @@ pub struct PreviewInput {
     /// Number of rows.
     #[salvo(schema(required = false, minimum = 1, maximum = 100, default = 10))]
     pub rows: u32,
+    /// A step that is tried on the rows of the pipeline's query, instead of the plan's own steps. It is executed also if it is
+    /// not pure.
+    #[salvo(schema(required = false))]
+    pub step: Option<TriedStep>,
+}
+
+/// A step that need not be in a plan.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TriedStep {
+    /// `RUST` for registered transforms, `PYTHON` for steps of workers.
+    pub task_type: OneOf<TaskKind>,
+    /// The name of the step.
+    pub body: String,
+    /// The step's options.
+    #[serde(default)]
+    #[salvo(schema(required = false, value_type = Object, additional_properties = true))]
+    pub options: Map<String, Value>,
 }
 
 impl Default for PreviewInput {
     fn default() -> Self {
-        Self { rows: 10 }
+        Self { rows: 10, step: None }
+    }
+}
+
+impl PreviewInput {
+    pub fn request(self) -> ReportRequest {
+        let Self { rows, step } = self;
+        let Some(TriedStep { task_type: OneOf(task_type), body, options }) = step else {
+            return ReportRequest::Preview { rows };
+        };
+        let step = Task { order_index: 2, task_type, body, target_table: None, options };
+        ReportRequest::Trial { rows, step: Box::new(step) }
     }
 }
 

@@ -24,16 +24,24 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Preview {
+pub(super) struct Preview {
     columns: Vec<PreviewColumn>,
     rows: Vec<Value>,
     #[serde(default)]
     omitted: u32,
+    /// Why steps reject rows.
+    #[serde(default)]
+    refused: Vec<String>,
 }
 
-fn text(preview: &Preview) -> String {
+pub(super) fn text(preview: &Preview) -> String {
+    let rejected: String = preview.refused.iter().map(|reason| format!("\nrejected: {reason}")).collect();
     if preview.rows.is_empty() {
-        return "the query returns no rows".to_owned();
+        return if rejected.is_empty() {
+            "the query returns no rows".to_owned()
+        } else {
+            rejected.trim_start().to_owned()
+        };
     }
     let many = counted(preview.rows.len() as i64, "row");
     let omitted = match preview.omitted {
@@ -41,5 +49,6 @@ fn text(preview: &Preview) -> String {
         some => format!(", {some} too wide to show"),
     };
     let names = preview.columns.iter().map(|column| column.name.as_str());
-    format!("{}\n{}", objects::table(names, &preview.rows), paint(DIM, format!("{many}, written nowhere{omitted}")))
+    let table = objects::table(names, &preview.rows);
+    format!("{table}\n{}{rejected}", paint(DIM, format!("{many}, written nowhere{omitted}")))
 }

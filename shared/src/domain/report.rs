@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{ErrorClass, PipelineId, ReportId, names::named_enum};
+use super::{ErrorClass, PipelineId, ReportId, Task, names::named_enum};
 
 named_enum! {
     ReportKind {
@@ -95,6 +95,11 @@ pub enum ReportRequest {
     Preview {
         rows: u32,
     },
+    /// Rows of the pipeline's query through one step alone, which need not be in its plan.
+    Trial {
+        rows: u32,
+        step: Box<Task>,
+    },
     Reconcile {
         depth: Depth,
         repair: Repair,
@@ -108,7 +113,7 @@ pub enum ReportRequest {
 impl ReportRequest {
     pub fn kind(&self) -> ReportKind {
         match self {
-            Self::Preview { .. } => ReportKind::Preview,
+            Self::Preview { .. } | Self::Trial { .. } => ReportKind::Preview,
             Self::Reconcile { .. } => ReportKind::Reconcile,
             Self::Replay { .. } => ReportKind::Replay,
         }

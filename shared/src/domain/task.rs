@@ -24,3 +24,11 @@ pub struct Task {
     pub target_table: Option<String>,
     pub options: serde_json::Map<String, serde_json::Value>,
 }
+
+impl Task {
+    /// The first step of a plan.
+    pub fn reader(query: impl Into<String>) -> Self {
+        let options = serde_json::Map::new();
+        Self { order_index: 1, task_type: TaskKind::Sql, body: query.into(), target_table: None, options }
+    }
+}

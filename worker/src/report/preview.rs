@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 use sqlx::PgConnection;
 use vitrina_shared::{
     domain::{
-        ColumnType, Report, SourceColumn,
+        ColumnType, Report, SourceColumn, Task,
         report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
+        task_plan,
     },
     reports::HeldReport,
     sql::{quote, record},
@@ -23,7 +24,7 @@ use crate::{
     error::BatchError,
     sink::Subject,
     source::{RowForm, RowsQuery, Scope, Walk, Wanted},
-    step::ProcessedRow,
+    step::{Arriving, ProcessedRow},
 };
 
 /// The client waits for the preview, so a query that takes longer is cancelled.
@@ -36,33 +37,92 @@ const WIDEST_RESULT: usize = 1024 * 1024;
 
 pub async fn show_rows(env: &Environment, job: &HeldReport, report: &Report, rows: u32) -> Result<(), BatchError> {
     let begun = Instant::now();
-    let as_shown = |walk| Walk { form: RowForm::Document, max_row_bytes: WIDEST_ROW, ..walk };
     let (subject, sink) = subject::open(env, job, report, as_shown).await?;
     subject.refuse_impure("a preview")?;
     // Those that arrive and that the target keeps, with the types that it keeps them in.
     let arriving = subject.reader().arriving.iter();
     let columns: Vec<_> = arriving.filter_map(|column| Some((column, sink.column_type(column)?))).collect();
-    let described = |(column, type_name): &(&SourceColumn, String)| PreviewColumn {
-        name: column.name.clone(),
-        type_name: type_name.clone(),
-    };
-    let described = columns.iter().map(described).collect();
+    let described = columns.iter().map(|(column, type_name)| described(column, type_name)).collect();
     let mut preview = Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns: described };
-    let waiting = env.in_hand.waits(report.id.0).begin();
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
     let mut tx = session.begin_named(LIMITED).await?;
+    let arriving = first_rows(env, &subject, &mut tx, rows, &mut preview).await?;
+    preview.rows = raw(write(&mut tx, &columns, &arriving).await?)?;
+    tx.rollback().await?;
+    drop(session);
+    end(env, job, preview, begun).await
+}
+
+/// Shows what a step that need not be in the pipeline's plan makes of rows of its query. It is executed also if it is not pure:
+/// whoever asks for it asks for just that.
+pub async fn try_step(
+    env: &Environment,
+    job: &HeldReport,
+    report: &Report,
+    (rows, step): (u32, &Task),
+) -> Result<(), BatchError> {
+    let begun = Instant::now();
+    let (subject, _) = subject::open(env, job, report, as_shown).await?;
+    let (query, _) = subject.draft().reader().ok_or_else(|| BatchError::fatal("the pipeline has no query"))?;
+    let tasks = [Task::reader(query), Task { order_index: 2, target_table: None, ..step.clone() }];
+    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, &tasks).await?;
+    let stages = stages(env, &subject, &tasks)?;
+    let columns = stages[1].iter().map(|column| described(column, &column.type_name)).collect();
+    let steps = env.steps.sequence(&tasks, &[], Arriving { stages: &stages, arrays_as_text: false })?;
+    let subject = Subject { steps, ..subject };
+    let mut preview = Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns };
+    let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
+    let mut tx = session.begin_named(LIMITED).await?;
+    preview.rows = raw(first_rows(env, &subject, &mut tx, rows, &mut preview).await?)?;
+    tx.rollback().await?;
+    drop(session);
+    end(env, job, preview, begun).await
+}
+
+fn as_shown(walk: Walk) -> Walk {
+    Walk { form: RowForm::Document, max_row_bytes: WIDEST_ROW, ..walk }
+}
+
+fn described(column: &SourceColumn, type_name: &str) -> PreviewColumn {
+    PreviewColumn { name: column.name.clone(), type_name: type_name.to_owned() }
+}
+
+/// The columns before and after a step, which is checked like one of a plan.
+fn stages(env: &Environment, subject: &Subject, tasks: &[Task]) -> Result<[Vec<SourceColumn>; 2], BatchError> {
+    let transforms = env.steps.transforms();
+    let problems = task_plan::problems(tasks, transforms);
+    let said = problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; ");
+    let configured = transforms.configure(&tasks[1]).and_then(Result::ok).filter(|_| problems.is_empty());
+    let configured = configured.ok_or_else(|| BatchError::fatal(said))?;
+    let before = subject.reader().columns.clone();
+    let mut after = before.clone();
+    configured.declared().columns(&mut after).map_err(BatchError::fatal)?;
+    Ok([before, after])
+}
+
+/// The first rows of the query after the subject's steps.
+async fn first_rows(
+    env: &Environment,
+    subject: &Subject,
+    tx: &mut PgConnection,
+    rows: u32,
+    preview: &mut Preview,
+) -> Result<Vec<String>, BatchError> {
+    let waiting = env.in_hand.waits(subject.context.id).begin();
     let first = Wanted::First(rows.min(MAX_PREVIEW_ROWS));
     let query = RowsQuery { wanted: first, scope: Scope::Everything, bodies: true };
-    let read = subject.reading.rows(&mut tx, query).map_ok(|row| row.doc).try_collect().await?;
-    let resting = waiting.rest();
-    let arriving = pass_through(&subject, read, &mut preview).await?;
-    drop(resting);
-    for row in write(&mut tx, &columns, &arriving).await? {
-        preview.rows.push(RawValue::from_string(row).map_err(|error| BatchError::fatal(error.to_string()))?);
-    }
-    tx.rollback().await?;
+    let read = subject.reading.rows(tx, query).map_ok(|row| row.doc).try_collect().await?;
+    let _resting = waiting.rest();
+    pass_through(subject, read, preview).await
+}
+
+fn raw(rows: Vec<String>) -> Result<Vec<Box<RawValue>>, BatchError> {
+    let raw = |row| RawValue::from_string(row).map_err(|error| BatchError::fatal(error.to_string()));
+    rows.into_iter().map(raw).collect()
+}
+
+async fn end(env: &Environment, job: &HeldReport, mut preview: Preview, begun: Instant) -> Result<(), BatchError> {
     preview.took_ms = begun.elapsed().as_millis() as u64;
-    drop(session);
     let mut tx = env.reports.begin().await?;
     finish(&mut tx, job, &preview).await?;
     Ok(tx.commit().await?)
