@@ -227,7 +227,10 @@ async fn no_hook_keeps_a_failed_run_from_its_end() {
         ("perform pg_sleep(600)", "canceling statement due to statement timeout (SQLSTATE 57014)"),
         ("insert into shop.children values (1)", "(SQLSTATE 23503)"),
         ("execute 'prepare planted as select 1'", "(SQLSTATE VT006)"),
-        ("perform set_config('search_path', 'shop', false)", "it changed settings of the session (SQLSTATE VT006)"),
+        (
+            "perform set_config('search_path', 'shop', false)",
+            "changed its session: settings or prepared statements (SQLSTATE VT006)",
+        ),
     ] {
         let world = World::new().await;
         let name = world.text("select current_database()").await.unwrap();
