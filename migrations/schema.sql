@@ -776,15 +776,19 @@ begin
     begin
         execute format('select %I.%I($1)', split_part(hook, '.', 1), split_part(hook, '.', 2)) using event;
         set constraints all immediate;
-        if etl_query.session_state(pg_catalog.current_setting('search_path')) <> before then
-            raise exception using errcode = 'VT006', message = 'it changed settings of the session';
-        end if;
+        -- All names have their schema: the function may have changed the search_path.
+        perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+        return;
     exception
         when query_canceled or assert_failure or others then
             return query select sqlstate, left(sqlerrm, 1000);
     end;
-    -- All names have their schema: the function may have changed the search_path.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+    -- What is prepared outlives the subtransaction and the transaction. The services prepare nothing in SQL, and what has the name of
+    -- a statement of theirs would be executed with their rights.
+    if etl_query.has_prepared() then
+        execute (select string_agg(format('deallocate %I', p.name), '; ') from pg_prepared_statement() as p where p.from_sql);
+    end if;
+    perform etl_query.set_back_session(before, current_setting('search_path'), true);
 end
 $_$;
 
@@ -1124,11 +1128,11 @@ CREATE FUNCTION etl_query.refuse_session() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    raise exception using errcode = 'VT006', message = 'a function that the query calls, or a trigger of the mart, changed its session: settings or prepared statements';
+    raise exception using errcode = 'VT006', message = 'a function that the query calls, a trigger of the mart, or a hook changed its session: settings or prepared statements';
 end
 $$;
 
-COMMENT ON FUNCTION etl_query.refuse_session() IS 'Fails because a query, or a trigger of a mart, changed its session';
+COMMENT ON FUNCTION etl_query.refuse_session() IS 'Fails because a query, a trigger of a mart, or a hook changed its session';
 
 CREATE FUNCTION etl_query.session_state(path text) RETURNS text[]
     LANGUAGE plpgsql

@@ -1,9 +1,9 @@
 -- A function of the operator's executes here under vitrina_hook, and nowhere else. Its name comes from a pipeline, and is looked up
 -- on the list of the database's owner before anything is called by it.
 --
--- The block with a handler is a subtransaction: what the function did before it failed is undone, its settings included. Deferred
--- constraints are checked within, so that they fail the hook and not the commit. Their triggers would execute there with the
--- rights of the services.
+-- The block with a handler is a subtransaction: what the function did before it failed is undone, its settings included. Nothing that
+-- the function does keeps the transaction from its commit, which may be that of a run's end. Deferred constraints are checked
+-- within, so that they fail the hook and not the commit; their triggers would execute there with the rights of the services.
 create or replace function etl_hook.call(hook text, event jsonb)
     returns table (state text, message text)
     language plpgsql
@@ -26,15 +26,19 @@ begin
     begin
         execute format('select %I.%I($1)', split_part(hook, '.', 1), split_part(hook, '.', 2)) using event;
         set constraints all immediate;
-        if etl_query.session_state(pg_catalog.current_setting('search_path')) <> before then
-            raise exception using errcode = 'VT006', message = 'it changed settings of the session';
-        end if;
+        -- All names have their schema: the function may have changed the search_path.
+        perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+        return;
     exception
         when query_canceled or assert_failure or others then
             return query select sqlstate, left(sqlerrm, 1000);
     end;
-    -- All names have their schema: the function may have changed the search_path.
-    perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+    -- What is prepared outlives the subtransaction and the transaction. The services prepare nothing in SQL, and what has the name of
+    -- a statement of theirs would be executed with their rights.
+    if etl_query.has_prepared() then
+        execute (select string_agg(format('deallocate %I', p.name), '; ') from pg_prepared_statement() as p where p.from_sql);
+    end if;
+    perform etl_query.set_back_session(before, current_setting('search_path'), true);
 end
 $$;
 

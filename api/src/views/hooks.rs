@@ -51,3 +51,22 @@ impl From<Hooks> for HooksValue {
         Self { before_run, after_batch, on_success, on_failure, on_row_rejected }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::views::OptionsInput;
+
+    /// `vitrina apply` compares what a file has with what the API shows.
+    #[test]
+    fn hooks_that_call_nothing_are_left_out_as_they_are_where_a_pipeline_is_shown() {
+        for (hooks, kept) in
+            [(json!({}), false), (json!({"on_failure": []}), false), (json!({"on_failure": ["a.b"]}), true)]
+        {
+            let options: OptionsInput = serde_json::from_value(json!({ "hooks": hooks })).expect("options");
+            let written = serde_json::to_value(options).expect("JSON");
+            assert_eq!(written.get("hooks").is_some(), kept, "{hooks}");
+        }
+    }
+}

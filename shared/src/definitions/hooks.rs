@@ -47,7 +47,7 @@ fn denial(error: &sqlx::Error) -> Option<String> {
     refused.map(|refused| refused.message().to_owned())
 }
 
-/// Puts a function on the list as it is now, and lets [`CALLER`] call it. Returns the role with whose rights it executes.
+/// Puts a function on the list as it is now, and lets `vitrina_hook` call it. Returns the role with whose rights it executes.
 pub async fn allow_function(connection: &mut PgConnection, name: &str) -> Result<String, HookListError> {
     let (schema, function) = parts(name)?;
     if is_reserved(schema) {
@@ -71,7 +71,7 @@ pub async fn allow_function(connection: &mut PgConnection, name: &str) -> Result
     Ok(if found.has_owners_rights { found.owner } else { CALLER.to_owned() })
 }
 
-/// Takes a function off the list, and the right to call it from [`CALLER`]. Returns what the owner of the function must execute
+/// Takes a function off the list, and the right to call it from `vitrina_hook`. Returns what the owner of the function must execute
 /// for that, where this account may not.
 pub async fn revoke_function(connection: &mut PgConnection, name: &str) -> Result<Option<String>, HookListError> {
     let (schema, function) = parts(name)?;

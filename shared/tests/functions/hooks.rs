@@ -153,7 +153,11 @@ async fn a_function_is_called_under_a_role_of_its_own_and_what_fails_is_undone_a
         ("shop.fail", "{\"state\": \"57P01\"}", "(57P01,\"on purpose\")"),
         ("shop.fail", "{\"state\": \"57014\"}", "(57014,\"on purpose\")"),
         ("shop.fail", "{\"state\": \"P0004\"}", "(P0004,\"on purpose\")"),
-        ("shop.settle", "{}", "(VT006,\"it changed settings of the session\")"),
+        (
+            "shop.settle",
+            "{}",
+            "(VT006,\"a function that the query calls, a trigger of the mart, or a hook changed its session",
+        ),
         ("pg_catalog.jsonb_pretty", "{}", "(VT008,\"it is not on the list of functions that hooks may call"),
     ] {
         let said = text(&mut app, call(hook, event)).await;
@@ -282,20 +286,27 @@ async fn a_rejected_row_is_given_as_its_letter_has_it() {
     assert_eq!(text(&mut db.admin().acquire().await.unwrap(), noted).await, expected.join("; "));
 }
 
+/// One could have the name of a statement of the services, and be executed with their rights.
 #[tokio::test]
-async fn a_function_that_prepares_a_statement_ends_the_transaction() {
+async fn a_function_that_prepares_statements_fails_and_they_are_gone() {
     let db = shop(&[]).await;
     run(
         db.admin(),
-        "create function shop.plant(event jsonb) returns void language plpgsql
-             as $$ begin execute 'prepare planted as select 1'; end $$",
+        "create function shop.plant(event jsonb) returns void language plpgsql as $$
+         begin
+             execute 'prepare planted as select 1; prepare \"an other\" as select 2';
+             insert into shop.noted (who) values ('undone');
+             if event ? 'fails' then raise exception 'after that'; end if;
+         end $$; alter function shop.plant security definer",
     )
     .await;
     allow_function(&mut db.admin().acquire().await.unwrap(), "shop.plant").await.unwrap();
     let mut app = db.pool().acquire().await.unwrap();
-    assert_eq!(
-        failure(&mut app, call("shop.plant", "{}")).await.0,
-        "VT006",
-        "it could have the name of one of Vitrina's"
-    );
+    let planted = "select count(*) from pg_prepared_statements where from_sql";
+    for (event, said) in [("{}", "(VT006,"), (r#"{"fails": true}"#, "(P0001,\"after that\")")] {
+        let answer = text(&mut app, call("shop.plant", event)).await;
+        assert!(answer.starts_with(said), "{answer}");
+        assert_eq!(text(&mut app, planted).await, "0", "{event}");
+    }
+    assert_eq!(text(&mut db.admin().acquire().await.unwrap(), "select count(*) from shop.noted").await, "0");
 }

@@ -227,7 +227,10 @@ async fn no_hook_keeps_a_failed_run_from_its_end() {
         ("perform pg_sleep(600)", "canceling statement due to statement timeout (SQLSTATE 57014)"),
         ("insert into shop.children values (1)", "(SQLSTATE 23503)"),
         ("execute 'prepare planted as select 1'", "(SQLSTATE VT006)"),
-        ("perform set_config('search_path', 'shop', false)", "it changed settings of the session (SQLSTATE VT006)"),
+        (
+            "perform set_config('search_path', 'shop', false)",
+            "changed its session: settings or prepared statements (SQLSTATE VT006)",
+        ),
     ] {
         let world = World::new().await;
         let name = world.text("select current_database()").await.unwrap();
@@ -336,4 +339,25 @@ async fn a_function_that_left_the_list_fails_the_next_run_before_it_reads() {
             .await
     );
     assert!(shown.to_string().contains("Fatal"), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_no_worker_survives_is_told_as_failed() {
+    let mut world = World::new().await;
+    world.sql(SHOP).await;
+    allow(&world, &["shop.note"]).await;
+    world.items(1, 10).await;
+    let pipeline = world.pipeline(&with_hooks(items("items", Mode::Full, 4), noting_everything())).await;
+    let run = world.run(pipeline).await;
+    world
+        .sql(
+            "insert into apalis.workers (id, worker_type, storage_name, started_at, last_seen)
+             values ('gone', 'vitrina:batches', 'test', now(), now() - interval '1 minute');
+             update apalis.jobs set status = 'Running', lock_by = 'gone', lock_at = now(), attempts = max_attempts - 1",
+        )
+        .await;
+    world.start_worker(&[]);
+    let run = world.ended(run).await;
+    assert_eq!(run.error.as_deref(), Some("every worker that took this batch died"));
+    assert_eq!(events(&world, &run).await, "on_failure");
 }
