@@ -135,8 +135,8 @@ impl Worker {
         let mut connection = connections.control.acquire().await?;
         let found = Python::find(&self.config.python, self.config.concurrency, &mut connection).await?;
         let (keys, hosts) = (self.config.keys.clone(), self.config.http_hosts.clone());
-        let outside = Outside { db: connections.calls.clone(), keys: keys.clone(), hosts };
-        let steps = self.steps.clone().with_keys(keys).with_outside(outside);
+        let outside = Outside { db: connections.calls.clone(), keys, hosts };
+        let steps = self.steps.clone().with_outside(outside);
         let Some(python) = found else { return Ok(steps) };
         let steps = steps.with_python(python);
         worker_steps::publish(&mut connection, name, &steps.published()).await?;

@@ -56,6 +56,16 @@ pub trait Transform: std::fmt::Debug + Send + Sync {
         self.is_pure()
     }
 
+    /// The columns that name what it works on, where it remembers what it did by them.
+    fn entity(&self) -> &[String] {
+        &[]
+    }
+
+    /// How many calls to services it makes at once.
+    fn concurrency(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether rows may be missing from its result without being rejected. Such a row is not in the target after a full run. An
     /// incremental run would leave there what an earlier one wrote, so pipelines of that mode refuse the transform.
     fn drops_rows(&self) -> bool {

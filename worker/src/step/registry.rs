@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use vitrina_shared::{
-    config::Keys,
-    domain::{
-        ErrorClass, SourceColumn, Task, TaskKind,
-        transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
-    },
+use vitrina_shared::domain::{
+    ErrorClass, SourceColumn, Task, TaskKind,
+    transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
 };
 
 use super::{
@@ -49,10 +46,11 @@ impl StepRegistry {
         self
     }
 
-    /// The same with the steps that call services outside.
+    /// The same with those, and the steps that call services outside.
     pub fn with_outside(mut self, outside: Outside) -> Self {
+        let keys = outside.keys.clone();
         self.executed.push((http::NAME, Arc::new(move |options| http::construct(options, &outside))));
-        self
+        self.with_keys(keys)
     }
 
     /// The same with the steps in Python of this worker.
@@ -107,6 +105,8 @@ impl StepRegistry {
         let touches = transform::touched(declared, &columns[0], &columns[1]);
         let (is_pure, repeats, drops_rows) = (declared.is_pure(), declared.repeats(), declared.drops_rows());
         let quotes_rows = matches!(configured, Configured::Worker(_));
+        let entity = Some(declared.entity().join(", ")).filter(|columns| !columns.is_empty());
+        let concurrency = declared.concurrency().and_then(|most| i32::try_from(most).ok());
         let (step, key): (Box<dyn Step>, _) = match configured {
             // What it touches is all that it changes: both are in one file.
             Configured::Row(mut transform) => {
@@ -120,9 +120,6 @@ impl StepRegistry {
             Configured::Worker(_) => (self.construct(task)?, key.to_vec()),
         };
         let (place, name, counts) = (task.order_index, task.body.clone(), Arc::default());
-        let concurrency =
-            task.options.get("concurrency").and_then(Value::as_i64).and_then(|most| i32::try_from(most).ok());
-        let entity = entity(&task.options);
         Ok(PlannedStep {
             place,
             name,
@@ -152,12 +149,6 @@ impl StepRegistry {
         let (_, construct) = found.ok_or_else(|| refused("this worker has no code for it".to_owned()))?;
         construct(&task.options).map_err(refused)
     }
-}
-
-/// The columns that name the entity that a step works on.
-fn entity(options: &Map<String, Value>) -> Option<String> {
-    let columns = options.get("entity")?.as_array()?.iter().map(Value::as_str);
-    Some(columns.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
 /// Rows between which others have their turn.

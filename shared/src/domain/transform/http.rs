@@ -221,6 +221,14 @@ impl Transform for Http {
     fn repeats(&self) -> bool {
         true
     }
+
+    fn entity(&self) -> &[String] {
+        &self.entity
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        Some(self.concurrency)
+    }
 }
 
 #[cfg(test)]

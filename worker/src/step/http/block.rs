@@ -54,6 +54,9 @@ enum Standing {
     Rests(Duration),
 }
 
+/// A call of which no request can be made, and why.
+type Impossible = (Vec<u8>, String);
+
 /// A block on its way through the step.
 pub struct Asking<'a> {
     service: Arc<Service>,
@@ -121,7 +124,7 @@ impl<'a> Asking<'a> {
                 sleep(rests.max(SOON)).await;
                 continue;
             }
-            if let Some(wait) = self.send(due, until).await? {
+            if let Some(wait) = self.send_due(due, until).await? {
                 if wait > SHORT || Instant::now() + wait > until {
                     return Err(self.outstanding(wait));
                 }
@@ -170,15 +173,15 @@ impl<'a> Asking<'a> {
                 Standing::Answered(_) | Standing::Refused(_) | Standing::Rests(_) => {}
             }
         }
-        let mut sendings = Vec::new();
+        let mut requests = Vec::new();
         for (id, members) in begun {
             match members.as_slice() {
                 [(key, call, known)] if known.state == CallState::Submitted => {
-                    sendings.push(self.poll(key, call, known))
+                    requests.push(self.poll(key, call, known))
                 }
                 members if members.iter().all(|(_, _, known)| usize::try_from(known.together) == Ok(members.len())) => {
-                    let calls = members.iter().map(|(key, call, _)| (*key, *call)).collect();
-                    sendings.push(self.request(id, calls));
+                    let calls: Vec<_> = members.iter().map(|(key, call, _)| (*key, *call)).collect();
+                    requests.push(self.request(id, &calls));
                 }
                 // The others of its request are in no row of the block: it is another request now.
                 members => fresh.extend(members.iter().map(|(key, call, _)| (*key, *call))),
@@ -186,26 +189,42 @@ impl<'a> Asking<'a> {
         }
         let (alone, together): (Vec<_>, Vec<_>) = fresh.into_iter().partition(|(_, call)| call.is_alone());
         for calls in together.chunks(service.step.rows_per_call.max(1)).chain(alone.chunks(1)) {
-            sendings.push(self.request(Uuid::new_v4(), calls.to_vec()));
+            match self.request(Uuid::new_v4(), calls) {
+                // No request can be made of one of its rows.
+                Err(_) if calls.len() > 1 => {
+                    requests.extend(calls.iter().map(|call| self.request(Uuid::new_v4(), std::slice::from_ref(call))));
+                }
+                request => requests.push(request),
+            }
         }
-        sendings.into_iter().flatten().collect()
+        let (requests, impossible): (Vec<_>, Vec<_>) = requests.into_iter().partition(Result::is_ok);
+        for (key, reason) in impossible.into_iter().filter_map(Result::err) {
+            if let Some(call) = self.calls.get_mut(&key) {
+                call.standing = Standing::Refused(reason);
+            }
+        }
+        requests.into_iter().filter_map(Result::ok).collect()
     }
 
-    fn request(&self, id: Uuid, calls: Vec<(&Vec<u8>, &Call)>) -> Option<Sending> {
-        let rows = calls.iter().filter_map(|(_, call)| self.row(call));
+    /// The request for these calls, or why none can be made of the first one.
+    fn request(&self, id: Uuid, calls: &[(&Vec<u8>, &Call)]) -> Result<Sending, Impossible> {
+        let impossible = |reason: String| (calls.first().map(|(key, _)| (*key).clone()).unwrap_or_default(), reason);
+        let mut rows = calls.iter().filter_map(|(_, call)| self.row(call));
         let templates = &self.service.step.templates;
         let request = match self.service.step.rows_per_call {
-            0 | 1 => templates.for_row(rows.into_iter().next()?),
+            0 | 1 => rows.next().map_or_else(|| Err("there is no row".to_owned()), |row| templates.for_row(row)),
             _ => templates.for_rows(rows),
         };
-        Some(self.sending(id, &calls, request.ok()?, None))
+        Ok(self.sending(id, calls, request.map_err(impossible)?, None))
     }
 
-    fn poll(&self, key: &Vec<u8>, call: &Call, known: &KnownCall) -> Option<Sending> {
-        let (poll, id) = (self.service.step.poll.as_ref()?, known.external_id.as_ref()?);
-        let request = poll.request(id, self.row(call)?).ok()?;
+    fn poll(&self, key: &Vec<u8>, call: &Call, known: &KnownCall) -> Result<Sending, Impossible> {
+        let impossible = |reason: String| (key.clone(), reason);
+        let asked = self.service.step.poll.as_ref().zip(known.external_id.as_ref()).zip(self.row(call));
+        let ((poll, id), row) = asked.ok_or_else(|| impossible("the service gave it no id".to_owned()))?;
+        let request = poll.request(id, row).map_err(impossible)?;
         let polled = Polled { key_fingerprint: known.key_fingerprint.clone(), is_overdue: known.is_overdue };
-        Some(self.sending(known.idempotency_key, &[(key, call)], request, Some(polled)))
+        Ok(self.sending(known.idempotency_key, &[(key, call)], request, Some(polled)))
     }
 
     fn sending(&self, id: Uuid, calls: &[(&Vec<u8>, &Call)], request: Request, polls: Option<Polled>) -> Sending {
@@ -227,7 +246,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Sends requests side by side until none is left or time is up. Returns how long none can be sent, if that is so.
-    async fn send(&mut self, due: Vec<Sending>, until: Instant) -> Result<Option<Duration>, StepError> {
+    async fn send_due(&mut self, due: Vec<Sending>, until: Instant) -> Result<Option<Duration>, StepError> {
         let stop = self.context.cancelled.child_token();
         let _stops = stop.clone().drop_guard();
         let mut waiting = due.into_iter();
@@ -240,13 +259,13 @@ impl<'a> Asking<'a> {
                 }
                 let Some(sending) = waiting.next() else { break };
                 // A task of its own: a request that is on its way is noted though the batch is given up.
-                under_way.push(tokio::spawn(send::send(self.service.clone(), sending, stop.clone())));
+                under_way.push(tokio::spawn(send::send_call(self.service.clone(), sending, stop.clone())));
             }
             // What is under way when time is up goes on, and the next attempt finds its answer.
             let Ok(Some(sent)) = timeout_at(until, under_way.next()).await else { break };
             match sent {
-                Ok(Ok(Sent::Noted)) => self.context.counts.note_calls(1, 0),
-                Ok(Ok(Sent::Left)) => {}
+                Ok(Ok(Sent::Called)) => self.context.counts.note_calls(1, 0),
+                Ok(Ok(Sent::Noted | Sent::Left)) => {}
                 Ok(Ok(Sent::NotBefore(wait, what))) => {
                     not_before = Some(not_before.map_or(wait, |before| before.min(wait)));
                     self.waits_for = Some(what);

@@ -92,7 +92,7 @@ fn of_class(step: &Http, class: Class, inputs: usize, reply: &Reply, attempt: i3
         // With keys it is the key that rests.
         Class::RateLimited if step.keys.is_some() => Meaning::of(waits(None)),
         Class::RateLimited => Meaning::of(waits(reply.retry_after.or(Some(PAUSE)))),
-        Class::Quota | Class::Unauthorized => Meaning::of(waits(None)),
+        Class::Quota | Class::Unauthorized | Class::Redirected => Meaning::of(waits(None)),
         // One of several inputs is at fault: which one is found by asking for each alone.
         Class::Refused if inputs > 1 => Meaning::of(Outcome { parts: true, ..waits(None) }),
         Class::Refused => Meaning::of(Outcome { error, ..outcome(CallState::Refused, status) }),

@@ -55,7 +55,9 @@ pub struct Polled {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Sent {
-    /// It was sent, and what became of it is noted.
+    /// A call was sent, and what became of it is noted.
+    Called,
+    /// What became of a call that was sent before is noted.
     Noted,
     /// It was not sent: a limit, or the keys of a pool, say not before.
     NotBefore(Duration, String),
@@ -65,26 +67,28 @@ pub enum Sent {
 
 /// Sends a request as soon as it may be sent. Once it is noted as sent it goes on to the note of its answer, also where the batch
 /// was given up: the answer may be paid for.
-pub async fn send(service: Arc<Service>, sending: Sending, stop: CancellationToken) -> Result<Sent, StepError> {
+pub async fn send_call(service: Arc<Service>, sending: Sending, stop: CancellationToken) -> Result<Sent, StepError> {
     let Ok(_room) = service.room.acquire().await else { return Ok(Sent::Left) };
     if let (Some(poll), Some(Polled { is_overdue: true, .. })) = (&service.step.poll, &sending.polls) {
         note(&service, &sending, &reading::overdue(poll)).await?;
         return Ok(Sent::Noted);
     }
-    if let Some(refused) = token(&service, &stop).await? {
-        return Ok(refused);
-    }
     let key = match key(&service, &sending).await? {
         Ok(key) => key,
         Err(refused) => return Ok(refused),
     };
+    let headers = headers(&service, &sending, key.as_deref())?;
+    if let Some(refused) = token(&service, &stop).await? {
+        return Ok(refused);
+    }
     if stop.is_cancelled() {
         return Ok(Sent::Left);
     }
     let Some(attempt) = claim(&service, &sending, key.as_deref()).await? else { return Ok(Sent::Left) };
-    let meaning = ask(&service, &sending, key.as_deref(), attempt).await?;
+    let meaning = ask(&service, &sending, headers, attempt).await;
     note(&service, &sending, &meaning).await?;
-    follow(&service, &meaning, key.as_deref()).await
+    follow(&service, &meaning, key.as_deref()).await?;
+    Ok(if sending.polls.is_some() { Sent::Noted } else { Sent::Called })
 }
 
 /// Waits for a token of the limit; what keeps the request from being sent, if anything does.
@@ -145,32 +149,32 @@ async fn claim(service: &Service, sending: &Sending, key: Option<&str>) -> Resul
     calls::claim(&mut *connect(&service.db).await?, caller(sending), &claim).await.map_err(away)
 }
 
-async fn ask(service: &Service, sending: &Sending, key: Option<&str>, attempt: i32) -> Result<Meaning, StepError> {
+/// What a request says besides what the plan says: its key, and the id by which the service knows the call.
+fn headers(service: &Service, sending: &Sending, key: Option<&str>) -> Result<HeaderMap, StepError> {
     let mut headers = HeaderMap::new();
-    let step = &service.step;
     if let (Some(pool), Some(key)) = (&service.keys, key) {
         pool.add(&mut headers, key).map_err(|message| StepError::ours(ErrorClass::Fatal, message))?;
     }
-    if let (Some(name), None) = (&step.idempotency_header, &sending.polls)
+    if let (Some(name), None) = (&service.step.idempotency_header, &sending.polls)
         && let (Ok(name), Ok(value)) =
             (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&sending.idempotency_key.to_string()))
     {
         headers.insert(name, value);
     }
+    Ok(headers)
+}
+
+async fn ask(service: &Service, sending: &Sending, headers: HeaderMap, attempt: i32) -> Meaning {
+    let step = &service.step;
     let bounds = (service.timeout, step.max_answer_bytes);
     let client: &Client = if sending.polls.is_some() { &service.polled } else { &service.client };
     let reply = client.send(&sending.request, headers, bounds).await;
-    Ok(match (reply, &step.poll, &sending.polls) {
-        (Ok(reply), _, _) if (300..400).contains(&reply.status) => {
-            let message =
-                format!("the service answers {} and leads to another server: name that one in the plan", reply.status);
-            return Err(StepError::ours(ErrorClass::Fatal, message));
-        }
+    match (reply, &step.poll, &sending.polls) {
         (Ok(reply), Some(poll), Some(_)) => reading::of_poll(step, poll, &reply),
         (Ok(reply), _, _) => reading::of_request(step, sending.keys.len(), &reply, attempt),
         (Err(_), Some(poll), Some(_)) => reading::poll_again(poll),
         (Err(words), _, _) => Meaning::failed(words, None, attempt),
-    })
+    }
 }
 
 /// Notes what became of a request. An answer is worth several tries.
@@ -196,7 +200,7 @@ async fn note(service: &Service, sending: &Sending, meaning: &Meaning) -> Result
 }
 
 /// What the class of an answer means for the key, the limit and the run.
-async fn follow(service: &Service, meaning: &Meaning, key: Option<&str>) -> Result<Sent, StepError> {
+async fn follow(service: &Service, meaning: &Meaning, key: Option<&str>) -> Result<(), StepError> {
     let words = || meaning.outcome.error.clone().unwrap_or_default();
     let of_key = service.keys.as_ref().zip(key);
     match (meaning.class, of_key) {
@@ -217,9 +221,13 @@ async fn follow(service: &Service, meaning: &Meaning, key: Option<&str>) -> Resu
         }
         (Some(Class::Unauthorized), None) => return Err(StepError::new(ErrorClass::Quota, words())),
         (Some(Class::Quota), _) => return Err(StepError::new(ErrorClass::Quota, words())),
+        (Some(Class::Redirected), _) => {
+            let message = "the service leads to another server: name that one in the plan";
+            return Err(StepError::ours(ErrorClass::Fatal, message));
+        }
         (None | Some(Class::Temporary | Class::Refused), _) => {}
     }
-    Ok(Sent::Noted)
+    Ok(())
 }
 
 fn caller(sending: &Sending) -> Caller<'static> {

@@ -16,6 +16,8 @@ pub enum Class {
     Refused,
     /// The service does not accept the key.
     Unauthorized,
+    /// The service leads to another server.
+    Redirected,
 }
 
 /// A rule of the plan's: answers with one of these statuses, or whose body has these words, are of this class.
@@ -33,11 +35,11 @@ impl Rule {
         if self.status.is_empty() && self.contains.as_deref().is_none_or(str::is_empty) {
             return Err("name a status, or words of the answer in `contains`".to_owned());
         }
-        if self.class == Class::Unauthorized {
+        if matches!(self.class, Class::Unauthorized | Class::Redirected) {
             return Err("class: is one of temporary, rate_limited, quota and refused".to_owned());
         }
-        match self.status.iter().find(|status| !(200..=599).contains(*status)) {
-            Some(status) => Err(format!("status: {status} is no status of HTTP")),
+        match self.status.iter().find(|status| !matches!(status, 200..=299 | 400..=599)) {
+            Some(status) => Err(format!("status: takes 200 to 299 and 400 to 599, and not {status}")),
             None => Ok(()),
         }
     }
@@ -51,6 +53,9 @@ impl Rule {
 
 /// The class of an answer; none where it is a good one. The plan's rules come first.
 pub fn classify(rules: &[Rule], status: u16, body: &[u8]) -> Option<Class> {
+    if (300..=399).contains(&status) {
+        return Some(Class::Redirected);
+    }
     if let Some(rule) = rules.iter().find(|rule| rule.applies(status, body)) {
         return Some(rule.class);
     }
@@ -89,7 +94,7 @@ mod tests {
             (408, "", Some(Class::Temporary)),
             (422, "", Some(Class::Refused)),
             (429, "", Some(Class::RateLimited)),
-            (302, "", Some(Class::Temporary)),
+            (302, "busy", Some(Class::Redirected)),
             (503, "", Some(Class::Temporary)),
         ] {
             assert_eq!(classify(&rules, status, body.as_bytes()), expected, "{status} {body}");
@@ -98,9 +103,12 @@ mod tests {
 
     #[test]
     fn a_rule_says_when_it_applies() {
-        for rule in
-            [r#"{"class": "quota"}"#, r#"{"status": [99], "class": "quota"}"#, r#"{"contains": "", "class": "quota"}"#]
-        {
+        for rule in [
+            r#"{"class": "quota"}"#,
+            r#"{"status": [99], "class": "quota"}"#,
+            r#"{"status": [302], "class": "quota"}"#,
+            r#"{"contains": "", "class": "quota"}"#,
+        ] {
             let rule: Rule = serde_json::from_str(rule).expect("a rule");
             assert!(rule.check().is_err(), "{rule:?}");
         }
