@@ -84,7 +84,13 @@ async fn an_index_through_three_steps_equals_the_same_rows_written_as_sql() {
         draft.source_query = None;
         draft.tasks = (1..).zip(steps.clone()).map(task).collect();
         let pipeline = films.world.pipeline(&draft).await;
-        films.succeeds(pipeline).await;
+        let first = films.succeeds(pipeline).await;
+        let counted: Vec<_> = first.steps.iter().map(|step| (step.place, step.rows_in, step.rows_out)).collect();
+        assert_eq!(
+            counted,
+            [2, 3, 4, 5].map(|place| (place, 300, 300)),
+            "{mode:?}: pages are read ahead, and count once"
+        );
         films
             .world
             .sql("update content.film set rating = 9.9, modified = now() where (details ->> 'n')::int % 9 = 0")

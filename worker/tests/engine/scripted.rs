@@ -28,6 +28,8 @@ struct Script {
     /// Whether it says that it called a service for every row, and waited for the limit `tokens`.
     #[serde(default)]
     calls: bool,
+    #[expect(dead_code, reason = "only what a run says of its steps has it")]
+    concurrency: Option<i32>,
     does: Does,
 }
 

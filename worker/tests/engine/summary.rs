@@ -34,7 +34,8 @@ async fn each_step_has_its_own_counts_and_gets_what_the_one_before_has_left() {
     let world = world().await;
     world.items(1, 10).await;
     world.sql("update content.item set name = 'bad ' || id where id in (3, 9)").await;
-    let mut draft = scripted(items("two", Mode::Incremental, 4), json!({"does": "reject", "calls": true}));
+    let mut draft =
+        scripted(items("two", Mode::Incremental, 4), json!({"does": "reject", "calls": true, "concurrency": 8}));
     draft.options.on_row_error = Some(OnRowError::DeadLetter);
     let pipeline = world.pipeline(&and_then(draft, 3, "trim", json!({"columns": ["name"]}))).await;
     let run = world.succeeds(pipeline).await;
@@ -43,6 +44,7 @@ async fn each_step_has_its_own_counts_and_gets_what_the_one_before_has_left() {
     let of_calls = |step: &RunStep| (step.calls_made, step.calls_saved, step.waited_us, step.waited_for.clone());
     assert_eq!(of_calls(scripted), (10, 3, 30_000, Some("tokens".to_owned())), "three blocks");
     assert_eq!(of_calls(trim), (0, 0, 0, None), "the calls of one step are not another's");
+    assert_eq!((scripted.concurrency, trim.concurrency), (Some(8), None), "as the plan says");
     assert_eq!((scripted.blocks, trim.blocks), (3, 3));
     assert!(scripted.duration_us > 0 && trim.duration_us > 0, "{:?}", run.steps);
 
