@@ -14,7 +14,9 @@ use vitrina_shared::{
     jobs::BATCH_QUEUE,
     metrics::{self, DATABASE_UP, Exposition},
     store::{
-        self, horizon,
+        self,
+        call_keys::{self, PoolDepth},
+        horizon,
         pipelines::{self, Glance},
         queue::{self, Depth},
         totals::{self, Total},
@@ -41,6 +43,7 @@ struct DeploymentFacts {
     depth: Depth,
     workers: i64,
     horizon_lag: f64,
+    keys: Vec<PoolDepth>,
 }
 
 impl Deployment {
@@ -78,6 +81,7 @@ impl DeploymentFacts {
             depth: queue::depth(&mut connection, BATCH_QUEUE).await?,
             workers: workers::count(&mut connection, BATCH_QUEUE).await?,
             horizon_lag: horizon::lag(&mut connection).await?,
+            keys: call_keys::depths(&mut connection).await?,
         };
         // A counter that a crash of the server takes back would be a reset to Prometheus, which adds it once more.
         store::flush(&mut connection).await?;

@@ -27,7 +27,7 @@ pub struct FieldError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
-    /// A code for programs: `target-not-allowed` or `no-table`; absent for other errors.
+    /// A code for programs: `target-not-allowed`, `no-table` or `no-limit`; absent for other errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[salvo(schema(value_type = Option<String>))]
     pub kind: Option<&'static str>,

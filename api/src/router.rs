@@ -21,7 +21,9 @@ use crate::{
     middleware::{InFlight, LocalOnly, RequestContext, Requires, Timeout},
     openapi,
     problem::Fallback,
-    routes::{dead_letters, events, installation, ops, pipelines, reports, runs, targets, transforms, workers},
+    routes::{
+        calls, dead_letters, events, installation, limits, ops, pipelines, reports, runs, targets, transforms, workers,
+    },
 };
 
 static DOCUMENT: LazyLock<OpenApi> = LazyLock::new(|| openapi::describe(&documented()));
@@ -67,6 +69,8 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/state").get(pipelines::checkpoint))
         .push(Router::with_path("pipelines/{p}/runs").get(runs::list))
         .push(Router::with_path("pipelines/{p}/dead-letters").get(dead_letters::list))
+        .push(Router::with_path("calls").get(calls::list))
+        .push(Router::with_path("limits").get(limits::list))
         .push(Router::with_path("installation").get(installation::show))
         .push(Router::with_path("runs/{id}").get(runs::show))
         .push(Router::with_path("reports/{id}").get(reports::show))
@@ -82,7 +86,10 @@ fn api() -> Router {
         .push(Router::with_path("pipelines/{p}/pause").post(runs::pause))
         .push(Router::with_path("pipelines/{p}/cancel").post(runs::cancel))
         .push(Router::with_path("pipelines/{p}/reset").post(runs::reset))
-        .push(Router::with_path("runs/{id}/again").post(runs::again));
+        .push(Router::with_path("runs/{id}/again").post(runs::again))
+        .push(Router::with_path("calls").delete(calls::forget))
+        .push(Router::with_path("limits/{name}").put(limits::put).delete(limits::delete))
+        .push(Router::with_path("limits/keys/{pool}").delete(limits::forget_keys));
     let allow = Router::new()
         .hoop(Requires(Admin))
         .push(Router::with_path("targets").post(targets::create))

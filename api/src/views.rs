@@ -1,5 +1,6 @@
 //! The JSON that the API takes and returns. The domain does not depend on it.
 
+mod call;
 mod dead_letter;
 mod hooks;
 mod input;
@@ -19,6 +20,7 @@ use salvo::{
 use serde::Serialize;
 use vitrina_shared::domain::Status;
 
+pub use call::{CallView, ForgottenView, LimitInput, LimitView, LimitsView};
 pub use dead_letter::{DeadLetterView, ReplayInput, ReplayView};
 pub use hooks::HooksValue;
 pub use input::{OptionsInput, PipelineInput, PipelinePatch, TargetInput, TaskInput};

@@ -7,8 +7,9 @@ use clap_complete::Shell;
 use vitrina_shared::process::Failure;
 
 use crate::commands::{
-    apply, cinema, command, dead_letters, demo, doctor, events, hooks, ls, migrate, one_pipeline::OnePipeline, preview,
-    probe, reconcile, replay, run, runs, show, state, steps, targets, up, validate, workers,
+    apply, calls, cinema, command, dead_letters, demo, doctor, events, hooks, limits, ls, migrate,
+    one_pipeline::OnePipeline, preview, probe, reconcile, replay, run, runs, show, state, steps, targets, up, validate,
+    workers,
 };
 
 /// Keeps analytic marts fresh: PostgreSQL in, PostgreSQL and Elasticsearch out.
@@ -117,6 +118,12 @@ A file:
     /// With the account that runs `vitrina migrate`: in the database of DATABASE_URL, or else in the one of --data-dir.
     #[command(subcommand)]
     Hooks(hooks::Command),
+    /// Limits of calls to services, and the keys that these are made with
+    #[command(subcommand)]
+    Limits(limits::Command),
+    /// Calls to services that are remembered, so that they are not made twice
+    #[command(subcommand)]
+    Calls(calls::Command),
 
     /// Run a pipeline, or resume a paused one
     ///
@@ -209,6 +216,8 @@ impl Arguments {
             Command::Steps(command) => steps::run(command).await,
             Command::Targets(options) => targets::run(options).await,
             Command::Hooks(command) => hooks::run(command).await,
+            Command::Limits(command) => limits::run(command).await,
+            Command::Calls(command) => calls::run(command).await,
             Command::Run(options) => run::run(options).await,
             Command::Pause(options) => command::run(options, "pause").await,
             Command::Cancel(options) => command::run(options, "cancel").await,

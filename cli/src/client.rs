@@ -3,6 +3,7 @@
 //! One method a call. An answer that is no success becomes a [`ClientError`], which says what to do about it.
 
 mod address;
+mod calls;
 mod connection;
 mod error;
 mod events;
@@ -20,7 +21,8 @@ pub use connection::Connection;
 pub use error::{ApiProblem, ClientError, FieldError};
 pub use events::{Event, Events};
 pub use model::{
-    InstalledApi, List, Pipeline, RegisteredStep, RequestedRun, Run, RunStep, State, Target, Transition, Worker,
+    Call, InstalledApi, Key, Limit, Limits, List, Pipeline, RegisteredStep, RequestedRun, Run, RunStep, State, Target,
+    Transition, Worker,
 };
 
 use request::{Request, segment};

@@ -1,6 +1,7 @@
 //! A file per command.
 
 pub(crate) mod apply;
+pub(crate) mod calls;
 pub(crate) mod cinema;
 pub(crate) mod command;
 pub(crate) mod dead_letters;
@@ -8,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod hooks;
+pub(crate) mod limits;
 pub(crate) mod ls;
 pub(crate) mod migrate;
 mod objects;

@@ -3,7 +3,7 @@
 
     python3 misbehave.py --port 9100 --log calls.jsonl --misbehave 500=0.05,slow=0.02
 
-    POST /translate     {"text": "…" or ["…", …], "to": "de"}: the translation, at once
+    POST /translate     {"text": "…" or ["…", …] or [{"text": "…"}, …], "to": "de"}: the translation, at once
     POST /generate      {"prompt": "…"}: 202 {"id"}; a prompt with `flaky` is answered 503 twice before it is taken
     GET /generate/{id}  "state": pending, then done with a result, or failed with an error: one with `impossible` always fails
     PUT /behave         a text like that of --misbehave, which holds from now on; an empty one ends all trouble

@@ -24,6 +24,11 @@ def digest(*what):
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def item(text):
+    """One of several texts, which may be an object with the text in it."""
+    return text.get("text") if isinstance(text, dict) else text
+
+
 def text_of(body, name):
     text = body.get(name)
     if not isinstance(text, str) or not text.strip():
@@ -38,7 +43,7 @@ def inputs_of(path, body):
     if path != "/translate":
         return [digest(path, body)]
     texts = body.get("text") if isinstance(body.get("text"), list) else [body.get("text")]
-    return [digest(path, text, body.get("to")) for text in texts]
+    return [digest(path, item(text), body.get("to")) for text in texts]
 
 
 def translate(body):
@@ -46,7 +51,7 @@ def translate(body):
     language, text = text_of(body, "to"), body.get("text")
 
     def turned(text):
-        text = text_of({"text": text}, "text")
+        text = text_of({"text": item(text)}, "text")
         return {"translation": " ".join(word[::-1] for word in text.split()) + f" ({language})"}
 
     return {"translations": [turned(one) for one in text]} if isinstance(text, list) else turned(text)

@@ -1,15 +1,17 @@
-//! Creating, changing and removing pipelines; allowing targets, and functions for hooks.
+//! Creating, changing and removing pipelines; allowing targets, and functions for hooks; setting limits.
 //!
 //! A draft arrives here validated (see [`crate::validation`]). Validation asks the server and takes time, so it holds
 //! no lock; the version tells whether the pipeline changed meanwhile.
 
 mod hooks;
+mod limits;
 mod sharing;
 mod targets;
 
 use sqlx::PgPool;
 
 pub use hooks::{HookListError, allow_function, revoke_function};
+pub use limits::{ForgetLimitError, SetLimitError, forget_limit, set_limit};
 pub use sharing::{conflict, sharing_problem};
 pub use targets::{
     AllowError, Allowed, ForgetError, PlannedWriter, WantedTarget, allow_target, forget_target, try_target,

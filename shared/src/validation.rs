@@ -6,6 +6,7 @@ mod creation;
 mod hooks;
 mod key;
 mod late;
+mod limits;
 mod plan;
 mod query;
 mod target;
@@ -29,6 +30,7 @@ use crate::{
 
 pub use creation::plan as plan_mart;
 pub use hooks::problems as hook_problems;
+pub use limits::missing_limits;
 pub use target::problems as target_problems;
 
 #[derive(Debug)]

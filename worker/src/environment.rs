@@ -131,9 +131,10 @@ impl Environment {
     }
 
     /// What the steps of a pipeline reach the world through, while a statement for this run or report reads their rows.
-    pub fn step_context(&self, pipeline: PipelineId, id: Uuid, correlation_id: &str) -> StepContext {
+    pub fn step_context(&self, (pipeline, name): (PipelineId, &str), id: Uuid, correlation_id: &str) -> StepContext {
         StepContext {
             pipeline,
+            name: name.to_owned(),
             id,
             correlation_id: correlation_id.to_owned(),
             cancelled: self.in_hand.handle(id).given_up,

@@ -53,6 +53,8 @@ pub trait Step: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct StepContext {
     pub pipeline: PipelineId,
+    /// The pipeline's name.
+    pub name: String,
     /// The run or report that executes the step.
     pub id: Uuid,
     /// The request that the run or report was made for.

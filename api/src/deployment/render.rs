@@ -9,9 +9,9 @@ use chrono::{DateTime, Utc};
 use vitrina_shared::{
     domain::{Mode, RunStatus, Status, checkpoint::key_time},
     metrics::{
-        BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, LAST_END, LAST_START, OPEN_DEAD_LETTERS, PIPELINE_STATUS,
-        QUEUE_JOBS, QUEUE_OLDEST, REREAD_AGE, REREADS, ROWS_READ, ROWS_REJECTED, ROWS_REMOVED, ROWS_WRITTEN,
-        RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
+        BATCHES, CHECKPOINT_LAG, Exposition, HORIZON_LAG, KEYS, LAST_END, LAST_START, OPEN_DEAD_LETTERS,
+        PIPELINE_STATUS, QUEUE_JOBS, QUEUE_OLDEST, REREAD_AGE, REREADS, ROWS_READ, ROWS_REJECTED, ROWS_REMOVED,
+        ROWS_WRITTEN, RUN_DURATION, RUNS, USUAL_INTERVAL, WORKERS,
     },
     store::{pipelines::Glance, totals::Total},
 };
@@ -112,6 +112,7 @@ impl DeploymentFacts {
         }
         self.render_states(&pipelines, text);
         self.render_queue(text);
+        self.render_keys(text);
     }
 
     fn sums(&self) -> Vec<Sums<'_>> {
@@ -171,6 +172,15 @@ impl DeploymentFacts {
         text.sample(QUEUE_OLDEST, &[], depth.oldest_pending.max(0.0));
         text.family(WORKERS);
         text.sample(WORKERS, &[], self.workers as f64);
+    }
+
+    fn render_keys(&self, text: &mut Exposition) {
+        text.family(KEYS);
+        for pool in &self.keys {
+            for (state, keys) in [("ready", pool.ready), ("resting", pool.resting), ("refused", pool.refused)] {
+                text.sample(KEYS, &[("pool", &pool.pool), ("state", state)], keys as f64);
+            }
+        }
     }
 }
 

@@ -173,7 +173,8 @@ pub struct Validation {
     problems: Vec<FieldError>,
 }
 
-/// Check a draft without storing it. The name may be taken: a draft of a change is checked the same way.
+/// Check a draft without storing it. The name may be taken: a draft of a change is checked the same way. A limit that is still to
+/// be set is a problem here, and none when the pipeline is stored.
 #[endpoint(
     operation_id = "validatePipeline",
     tags("pipelines"),
@@ -185,6 +186,7 @@ pub async fn validate(req: &mut Request, depot: &mut Depot) -> ApiResult<Json<Va
     let draft: PipelineDraft = input::json::<PipelineInput>(req, app.config.max_body_bytes).await?.into();
     let mut problems = review(&app, &Actor::of(depot)?, &draft).await?.problems;
     problems.extend(sharing(&app, &draft, None).await?);
+    problems.extend(validation::missing_limits(&mut *app.db().acquire().await?, &draft).await?);
     Ok(Json(Validation { problems: problems.into_iter().map(FieldError::from).collect() }))
 }
 

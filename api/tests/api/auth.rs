@@ -41,7 +41,16 @@ async fn a_viewer_looks_an_operator_acts_and_an_admin_allows_targets() {
     let api = Api::start_with(&[TOKENS]).await;
     expect(api.post("/pipelines").bearer_auth(OLEG).json(&genres("genres")), StatusCode::CREATED).await;
 
-    for path in ["/pipelines", "/pipelines/genres", "/pipelines/genres/status", "/targets", "/transforms", "/workers"] {
+    for path in [
+        "/pipelines",
+        "/pipelines/genres",
+        "/pipelines/genres/status",
+        "/targets",
+        "/transforms",
+        "/workers",
+        "/limits",
+        "/calls",
+    ] {
         for token in [VERA, OLEG, ANNA] {
             expect(api.get(path).bearer_auth(token), StatusCode::OK).await;
         }
@@ -59,6 +68,10 @@ async fn a_viewer_looks_an_operator_acts_and_an_admin_allows_targets() {
         (Method::POST, "/pipelines/genres/preview"),
         (Method::POST, "/pipelines/genres/dead-letters/replay"),
         (Method::POST, "/runs/0198e9d6-0000-7000-8000-000000000000/again"),
+        (Method::PUT, "/limits/texts"),
+        (Method::DELETE, "/limits/texts"),
+        (Method::DELETE, "/limits/keys/TEXTS"),
+        (Method::DELETE, "/calls?pipeline=genres"),
         (Method::POST, "/targets"),
         (Method::DELETE, "/targets/es:films"),
     ] {

@@ -4,6 +4,7 @@
 mod auth;
 mod bounds;
 mod browsers;
+mod calls;
 mod changes;
 mod dead_letters;
 mod errors;

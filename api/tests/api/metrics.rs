@@ -232,6 +232,24 @@ async fn without_the_database_the_process_is_still_seen() {
 }
 
 #[tokio::test]
+async fn keys_are_counted_by_what_became_of_them() {
+    let api = Api::start().await;
+    sqlx::raw_sql(
+        "insert into etl.etl_call_keys (pool, fingerprint, rests_until, refused_at) values
+         ('TEXTS', '0123456789abcdef', null, null), ('TEXTS', '123456789abcdef0', now() - interval '1 s', null),
+         ('TEXTS', '23456789abcdef01', now() + interval '1 hour', null), ('TEXTS', '3456789abcdef012', null, now())",
+    )
+    .execute(api.db.admin())
+    .await
+    .unwrap();
+    for (state, keys) in [("ready", 2.0), ("resting", 1.0), ("refused", 1.0)] {
+        shows(&api, &format!("vitrina_keys{{pool=\"TEXTS\",state=\"{state}\"}}"), keys).await;
+    }
+    expect(api.delete("/limits/keys/TEXTS"), StatusCode::OK).await;
+    shows(&api, "vitrina_keys{pool=\"TEXTS\",state=\"refused\"}", 0.0).await;
+}
+
+#[tokio::test]
 async fn every_metric_of_the_api_is_in_the_catalog_with_its_labels() {
     let api = Api::start().await;
     api.create(&genres("genres")).await;

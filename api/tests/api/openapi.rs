@@ -38,6 +38,12 @@ const CONTRACT: &[(&str, &str)] = &[
     ("get", "/api/v1/transforms"),
     ("get", "/api/v1/workers"),
     ("get", "/api/v1/installation"),
+    ("get", "/api/v1/limits"),
+    ("put", "/api/v1/limits/{name}"),
+    ("delete", "/api/v1/limits/{name}"),
+    ("delete", "/api/v1/limits/keys/{pool}"),
+    ("get", "/api/v1/calls"),
+    ("delete", "/api/v1/calls"),
     ("get", "/api/v1/events"),
 ];
 

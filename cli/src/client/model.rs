@@ -145,6 +145,43 @@ pub struct Target {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+pub struct Limits {
+    pub items: Vec<Limit>,
+    pub keys: Vec<Key>,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct Limit {
+    pub name: String,
+    pub tokens: i64,
+    pub period_seconds: f64,
+    pub burst: i64,
+    pub free_at: Option<DateTime<Utc>>,
+    pub rests_until: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Key {
+    pub pool: String,
+    pub fingerprint: String,
+    pub used_at: Option<DateTime<Utc>>,
+    pub rests_until: Option<DateTime<Utc>>,
+    pub refused_at: Option<DateTime<Utc>>,
+    pub refused_reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Call {
+    pub pipeline: String,
+    pub state: String,
+    pub status: Option<i16>,
+    pub error: Option<String>,
+    pub attempts: i64,
+    pub sent_at: Option<DateTime<Utc>>,
+    pub answered_at: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
 pub struct Transition {
     pub pipeline: String,
     pub run_id: Option<String>,

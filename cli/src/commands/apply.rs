@@ -60,6 +60,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     if !options.format.json && !is_empty {
         output::line(show::plan(&plan));
     }
+    for one in &plan.to_do {
+        output::note(format!("{}:{one}", file.name));
+    }
     if !options.dry_run {
         write(&client, &plan).await?;
     }

@@ -40,16 +40,16 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 async fn of_file(client: &Client, file: &PipelineFile, format: Format) -> Result<(), Failure> {
-    let plan = Plan::compute(client, file).await?;
+    let Plan { mut problems, to_do, .. } = Plan::compute(client, file).await?;
+    problems.extend(to_do);
     if format.json {
-        let found = plan
-            .problems
+        let found = problems
             .iter()
             .map(|one| json!({ "field": one.about, "message": one.message, "at": one.place.to_string() }));
         output::json(&json!({ "problems": found.collect::<Vec<_>>() }));
     }
-    if !plan.problems.is_empty() {
-        return Err(report(&file.name, &plan.problems).into());
+    if !problems.is_empty() {
+        return Err(report(&file.name, &problems).into());
     }
     if !format.json {
         output::line(paint(GOOD, format!("{} has no problems", file.name)));

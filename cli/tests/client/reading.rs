@@ -57,7 +57,7 @@ async fn steps_are_listed_with_their_options() {
     assert!(line("mask").is_some_and(|line| line.starts_with("mask columns, show_last Replaces")), "{list}");
     let items = here.json(&["steps", "ls"])["items"].clone();
     let names: Vec<_> = items.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["cast", "filter", "hash", "json_extract", "mask", "rename", "select", "set", "trim"]);
+    assert_eq!(names, ["cast", "filter", "hash", "http", "json_extract", "mask", "rename", "select", "set", "trim"]);
 }
 
 #[tokio::test]

@@ -30,6 +30,11 @@ pub fn follow_at_the_cinema(document: &str, at_least: usize) {
     do_document(&mut desk, &read(document), document, at_least);
 }
 
+/// The same with a copy of the examples' service in the directory.
+pub fn follow_beside_the_service(document: &str, at_least: usize) {
+    do_document(&mut Desk::beside_the_service(), &read(document), document, at_least);
+}
+
 /// The same with the page of an example, in a copy of its directory.
 pub fn follow_example(name: &str, at_least: usize) {
     let document = format!("examples/{name}/README.md");

@@ -18,7 +18,7 @@ mod settings;
 mod steps;
 mod terminal;
 
-use follow::{follow, follow_at_the_cinema, follow_text};
+use follow::{follow, follow_at_the_cinema, follow_beside_the_service, follow_text};
 
 #[test]
 fn the_readme_works_as_it_is_written() {
@@ -37,7 +37,7 @@ fn the_examples_of_pipelines_work_as_they_are_written() {
 
 #[test]
 fn every_step_does_what_its_page_shows() {
-    follow("docs/STEPS.md", 25);
+    follow_beside_the_service("docs/STEPS.md", 35);
 }
 
 #[test]

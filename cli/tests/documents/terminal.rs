@@ -35,6 +35,13 @@ impl Desk {
         Self::at("", Ports::free(), directory())
     }
 
+    /// Beside a copy of the examples' service.
+    pub fn beside_the_service() -> Self {
+        let (ports, directory) = (Ports::free(), directory());
+        copy(&repository("examples/service"), &directory.path().join("service"), &ports);
+        Self::at("", ports, directory)
+    }
+
     /// In a copy of one of the examples.
     pub fn in_example(name: &str) -> Self {
         let (ports, directory) = (Ports::free(), directory());

@@ -73,6 +73,7 @@ pub async fn try_target(
     if let Some((draft, transforms)) = writer {
         problems = validation::judge(&mut tx, draft, described, transforms).await?.problems;
         problems.extend(sharing_problem(&mut tx, draft, None).await?);
+        problems.extend(validation::missing_limits(&mut tx, draft).await?);
     }
     tx.rollback().await?;
     Ok((Allowed { entry: None, ..allowed }, problems))

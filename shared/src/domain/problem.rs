@@ -13,10 +13,12 @@ pub struct Problem {
 }
 
 named_enum! {
-    /// A problem that a program acts on: `vitrina apply` allows targets and creates tables itself.
+    /// A problem that a program acts on: `vitrina apply` allows targets and creates tables itself, and applies a plan whose limit
+    /// is still to be set.
     ProblemKind {
         TargetNotAllowed = "target-not-allowed",
         NoTable = "no-table",
+        NoLimit = "no-limit",
     }
 }
 

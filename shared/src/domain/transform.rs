@@ -34,7 +34,7 @@ use super::{
 };
 
 pub use document::{NotADocument, RowDocument};
-pub use hash::Hash;
+pub use hash::{Hash, check_pool};
 pub use pointer::Extracted;
 pub use published::{PublishedColumn, PublishedStep};
 

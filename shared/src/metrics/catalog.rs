@@ -62,6 +62,7 @@ catalog! {
     LAST_END = "vitrina_last_run_end_timestamp_seconds", Gauge, Deployment, ["pipeline", "status"], "When the last run ended that ended so, as a Unix time";
     USUAL_INTERVAL = "vitrina_usual_interval_seconds", Gauge, Deployment, ["pipeline"], "Usual time between successful runs of an enabled pipeline: the median of the last eight";
     OPEN_DEAD_LETTERS = "vitrina_open_dead_letters", Gauge, Deployment, ["pipeline"], "Rows that were put aside and neither replayed nor settled since; counted up to 10,000";
+    KEYS = "vitrina_keys", Gauge, Deployment, ["pool", "state"], "Keys that calls to services were made with: ready, resting, or refused by their service";
     QUEUE_JOBS = "vitrina_queue_jobs", Gauge, Deployment, ["state"], "Jobs in the queue: pending (due), delayed (due later) or running";
     QUEUE_OLDEST = "vitrina_queue_oldest_pending_seconds", Gauge, Deployment, [], "How long the oldest pending job has been due; 0 if there is none";
     WORKERS = "vitrina_workers", Gauge, Deployment, [], "Workers that reported within the last minute";
@@ -75,6 +76,9 @@ catalog! {
     RECOVERED = "vitrina_recovered_jobs_total", Counter, Worker, [], "Jobs and pipelines that were brought back after a crash";
     FENCED = "vitrina_fenced_batches_total", Counter, Worker, [], "Batches refused because another worker had taken them over";
     CLOCK_STEPS = "vitrina_clock_steps_total", Counter, Worker, [], "How often the database's clock was seen to have gone back, or another server to have taken over";
+    CALLS = "vitrina_calls_total", Counter, Worker, ["pipeline", "outcome"], "Calls to services, by what became of them";
+    CALL_DURATION = "vitrina_call_duration_seconds", Histogram, Worker, ["pipeline"], "Time from a request to a service, a poll included, to its answer";
+    CALL_WAIT = "vitrina_call_wait_seconds", Histogram, Worker, ["pipeline"], "Time that a step waited for a limit or for keys, the rest of its job included";
     REPORTS = "vitrina_reports_total", Counter, Worker, ["kind", "status"], "Reports that ended";
     REPORT_DURATION = "vitrina_report_duration_seconds", Histogram, Worker, ["kind"], "Time of a report in a worker's hands";
     JOBS_IN_FLIGHT = "vitrina_jobs_in_flight", Gauge, Worker, [], "Jobs that the worker is executing";

@@ -1,7 +1,7 @@
 //! The existing pipelines, and those of them that have separate histograms.
 //!
 //! A recorder never forgets a series, and a pipeline that was removed or renamed would be shown until its workers restart: series
-//! of pipelines that are gone are not shown. A histogram is 19 lines of text, and a worker has four per pipeline: with thousands
+//! of pipelines that are gone are not shown. A histogram is 19 lines of text, and a worker has four per pipeline, six where calls are made: with thousands
 //! of pipelines they would be most of what Prometheus stores. So a process keeps them for a bounded number of pipelines, and
 //! adds all others up in one. A pipeline keeps its place until it is gone, because a series must never go back.
 

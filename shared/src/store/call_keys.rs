@@ -167,3 +167,29 @@ pub async fn forget(connection: &mut PgConnection, pool: &str) -> sqlx::Result<u
     .await?;
     Ok(forgotten.rows_affected())
 }
+
+/// How many keys of each pool may be used now, rest or are set aside.
+#[derive(Debug)]
+pub struct PoolDepth {
+    pub pool: String,
+    pub ready: i64,
+    pub resting: i64,
+    pub refused: i64,
+}
+
+pub async fn depths(connection: &mut PgConnection) -> sqlx::Result<Vec<PoolDepth>> {
+    sqlx::query_as!(
+        PoolDepth,
+        r#"
+        select pool,
+               count(*) filter (where refused_at is null and (rests_until is null or rests_until <= now())) as "ready!",
+               count(*) filter (where refused_at is null and rests_until > now()) as "resting!",
+               count(*) filter (where refused_at is not null) as "refused!"
+        from etl.etl_call_keys
+        group by pool
+        order by pool
+        "#,
+    )
+    .fetch_all(connection)
+    .await
+}

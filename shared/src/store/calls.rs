@@ -227,7 +227,8 @@ pub async fn note(
 pub struct ListedCall {
     pub pipeline: String,
     pub step: String,
-    pub call_key: Vec<u8>,
+    /// Its place among calls of one moment. The call's own key is a digest of a row, which could be guessed.
+    pub place: Vec<u8>,
     pub state: CallState,
     pub run: Uuid,
     pub external_id: Option<String>,
@@ -253,23 +254,23 @@ pub struct Wanted<'a> {
 
 /// Calls, the newest first.
 pub async fn list(connection: &mut PgConnection, wanted: &Wanted<'_>) -> sqlx::Result<Vec<ListedCall>> {
-    let (before_at, before_key) = wanted.before.unzip();
+    let (before_at, before_place) = wanted.before.unzip();
     sqlx::query_as!(
         ListedCall,
         r#"
-        select p.name as pipeline, c.step, c.call_key, c.state as "state: CallState", c.run_id as run, c.external_id, c.status,
+        select p.name as pipeline, c.step, sha256(c.call_key || uuid_send(c.idempotency_key)) as "place!", c.state as "state: CallState", c.run_id as run, c.external_id, c.status,
                c.error, c.attempts, c.key_fingerprint, c.created_at, c.sent_at, c.next_look_at, c.answered_at
         from etl.etl_calls c
         join etl.etl_pipelines p on p.id = c.pipeline_id
         where ($1::uuid is null or c.pipeline_id = $1) and ($2::text is null or c.state = $2)
-          and ($3::timestamptz is null or (c.created_at, c.call_key) < ($3, $4))
-        order by c.created_at desc, c.call_key desc
+          and ($3::timestamptz is null or (c.created_at, sha256(c.call_key || uuid_send(c.idempotency_key))) < ($3, $4))
+        order by c.created_at desc, sha256(c.call_key || uuid_send(c.idempotency_key)) desc
         limit $5
         "#,
         wanted.pipeline as Option<PipelineId>,
         wanted.state as Option<CallState>,
         before_at,
-        before_key,
+        before_place,
         wanted.limit,
     )
     .fetch_all(connection)

@@ -90,23 +90,45 @@ pub async fn rest(connection: &mut PgConnection, name: &str, pause: Duration) ->
     .map(drop)
 }
 
-/// Makes a limit or changes it. What was taken before counts by the new rate.
-pub async fn put(connection: &mut PgConnection, name: &str, rate: Rate) -> sqlx::Result<()> {
-    sqlx::query!(
+/// Makes a limit or changes it, and returns it with whether it is new. What was taken before counts by the new rate, and as what
+/// fills the bucket at most: a limit that was one a day does not hold back for a day any more.
+pub async fn put(connection: &mut PgConnection, name: &str, rate: Rate) -> sqlx::Result<(Limit, bool)> {
+    let row = sqlx::query!(
         r#"
-        insert into etl.etl_limits (name, tokens, period_seconds, burst)
+        insert into etl.etl_limits as l (name, tokens, period_seconds, burst)
         values ($1, $2, $3::float8::numeric, $4)
         on conflict (name) do update
-        set tokens = excluded.tokens, period_seconds = excluded.period_seconds, burst = excluded.burst, updated_at = now()
+        set tokens = excluded.tokens, period_seconds = excluded.period_seconds, burst = excluded.burst, updated_at = now(),
+            spent_until = case
+                when l.spent_until > clock_timestamp() then clock_timestamp() + least(
+                    (l.spent_until - clock_timestamp())
+                        * ((excluded.period_seconds / excluded.tokens) / (l.period_seconds / l.tokens))::float8,
+                    -- Tokens are taken up to a second ahead.
+                    make_interval(secs => 1 + excluded.period_seconds::float8 / excluded.tokens * excluded.burst)
+                )
+                else l.spent_until
+            end
+        returning name, tokens, period_seconds::float8 as "period_seconds!", burst, rests_until,
+                  case when isfinite(spent_until)
+                       then spent_until - make_interval(secs => period_seconds::float8 / tokens * (burst - 1)) end as free_at,
+                  xmax = 0 as "is_new!"
         "#,
         name,
         rate.tokens,
         rate.period_seconds,
         rate.burst,
     )
-    .execute(connection)
-    .await
-    .map(drop)
+    .fetch_one(connection)
+    .await?;
+    let limit = Limit {
+        name: row.name,
+        tokens: row.tokens,
+        period_seconds: row.period_seconds,
+        burst: row.burst,
+        free_at: row.free_at,
+        rests_until: row.rests_until,
+    };
+    Ok((limit, row.is_new))
 }
 
 pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<Limit>> {
@@ -130,8 +152,39 @@ pub async fn exists(connection: &mut PgConnection, name: &str) -> sqlx::Result<b
         .await
 }
 
-/// Removes a limit. Returns whether it was there.
+/// Removes a limit that no plan names. Returns whether it did.
 pub async fn delete(connection: &mut PgConnection, name: &str) -> sqlx::Result<bool> {
-    let deleted = sqlx::query!("delete from etl.etl_limits where name = $1", name).execute(connection).await?;
+    let deleted = sqlx::query!(
+        r#"
+        delete from etl.etl_limits
+        where name = $1
+          and not exists (select from etl.etl_pipeline_tasks t
+                          where t.task_type = 'RUST' and t.body = 'http' and t.options ->> 'limit' = $1)
+        "#,
+        name,
+    )
+    .execute(connection)
+    .await?;
     Ok(deleted.rows_affected() > 0)
+}
+
+/// The names of the pipelines whose plans name a limit.
+pub async fn named_by(connection: &mut PgConnection, name: &str) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"
+        select p.name
+        from etl.etl_pipelines p
+        where exists (select from etl.etl_pipeline_tasks t
+                      where t.pipeline_id = p.id and t.task_type = 'RUST' and t.body = 'http' and t.options ->> 'limit' = $1)
+        order by p.name
+        "#,
+        name,
+    )
+    .fetch_all(connection)
+    .await
+}
+
+/// Which of these limits there are.
+pub async fn known(connection: &mut PgConnection, names: &[String]) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select name from etl.etl_limits where name = any($1)", names).fetch_all(connection).await
 }

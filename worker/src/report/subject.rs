@@ -38,7 +38,7 @@ pub async fn open(
     let installation = installation::id(&mut connection).await?;
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
     let sink = env.sinks.open(&opening)?;
-    let context = env.step_context(id, report.id.0, &job.correlation_id);
+    let context = env.step_context((id, &inputs.name), report.id.0, &job.correlation_id);
     let walk = adapt(plan::walk(inputs.mode, inputs, (&reader, &target.entry.key), &*sink, env.max_row_bytes));
     let arriving = Arriving { stages: &reader.stages, arrays_as_text: walk.form == RowForm::ReadBack };
     let steps = env.steps.sequence(&inputs.tasks, &target.entry.key, arriving)?;

@@ -164,7 +164,7 @@ impl Chain<'_> {
             },
         };
         let at = (job, *eta_seconds);
-        let through = (stream, &*plan.sink, &plan.hooks);
+        let through = (&*plan.pipeline, stream, &*plan.sink, &plan.hooks);
         stream::stream_batch(env, session, through, at, &call, prefetched, waiting).await
     }
 

@@ -54,7 +54,8 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     if run.started_at.is_none() {
         check_hooks(&mut session, &plan.hooks).await?;
         let _resting = waiting.rest();
-        plan.check_steps(&env.step_context(job.pipeline_id, job.run_id.0, &job.correlation_id)).await?;
+        plan.check_steps(&env.step_context((job.pipeline_id, &plan.pipeline), job.run_id.0, &job.correlation_id))
+            .await?;
     }
     // While an external sink is prepared, the idle connection to the database must not count as silent.
     let waiting = Some(waiting).filter(|_| matches!(plan.sink.writing(), Writing::Inside(_)));

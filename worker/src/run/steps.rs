@@ -173,6 +173,7 @@ mod tests {
     fn context() -> StepContext {
         StepContext {
             pipeline: PipelineId::generate(),
+            name: "p".to_owned(),
             id: Uuid::nil(),
             correlation_id: String::new(),
             cancelled: CancellationToken::new(),

@@ -44,7 +44,7 @@ pub struct ExecutedBatch {
 pub(super) async fn stream_batch(
     env: &Environment,
     connection: &mut PgConnection,
-    (stream, sink, hooks): (&Stream, &dyn Sink, &Hooks),
+    (name, stream, sink, hooks): (&str, &Stream, &dyn Sink, &Hooks),
     (job, eta_seconds): (&HeldBatch, Option<f64>),
     call: &BatchCall<'_>,
     prefetched: &mut Prefetched,
@@ -56,7 +56,7 @@ pub(super) async fn stream_batch(
     let origin = Origin { pipeline: job.pipeline_id, run: call.run, batch: call.number, key: &stream.key };
     let rules = RowRules {
         steps: stream.steps.clone(),
-        context: env.step_context(job.pipeline_id, call.run.0, &job.correlation_id),
+        context: env.step_context((job.pipeline_id, name), call.run.0, &job.correlation_id),
         max_row_bytes: stream.reading.walk().max_row_bytes,
         rejects_allowed: stream
             .rejects_allowed

@@ -100,6 +100,7 @@ fn run(sequence: &Sequence, rows: &[Value]) -> Vec<ProcessedRow> {
     runtime.block_on(async {
         let context = StepContext {
             pipeline: PipelineId::generate(),
+            name: "p".to_owned(),
             id: Uuid::nil(),
             correlation_id: String::new(),
             cancelled: CancellationToken::new(),

@@ -8,6 +8,7 @@
 mod block;
 mod client;
 mod keys;
+mod measured;
 mod reading;
 mod send;
 

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use vitrina_shared::domain::{
-    ErrorClass, SourceColumn, Task, TaskKind,
-    transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
+use vitrina_shared::{
+    config::Keys,
+    domain::{
+        ErrorClass, SourceColumn, Task, TaskKind,
+        transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
+    },
 };
 
 use super::{
@@ -174,21 +177,5 @@ impl Step for RowStep {
             }
         }
         Ok(processed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn an_entity_is_named_by_its_columns_where_the_options_name_any() {
-        let of = |options: Value| entity(options.as_object().expect("an object"));
-        assert_eq!(of(json!({"entity": ["shop_id", "order_no"]})).as_deref(), Some("shop_id, order_no"));
-        for none in [json!({}), json!({"entity": null}), json!({"entity": [1]})] {
-            assert_eq!(of(none), None);
-        }
     }
 }

@@ -336,6 +336,64 @@ async fn an_entity_is_asked_for_again_when_its_input_changes_and_two_of_it_must_
     assert_eq!((run.rows_written, run.rows_rejected), (2, 2), "the others ask for something else");
 }
 
+/// A plan may ask two services about one entity: neither takes the other's call for its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_steps_that_ask_about_one_entity_remember_a_call_each() {
+    let service = Service::start(|asked, before| match asked.path.as_str() {
+        "/whisper" => Answer::of(200, json!({"whisper": asked.json()["name"].as_str().map(str::to_lowercase)})),
+        _ => shouts(asked, before),
+    })
+    .await;
+    let world = world(&service, &[]).await;
+    world.items(1, 4).await;
+    let step = |path: &str| {
+        json!({
+            "url": service.url(&format!("/{path}")), "body": "{\"name\": {{ name | tojson }}}", "entity": ["id"],
+            "columns": {path: {"path": format!("/{path}"), "type": "text"}},
+        })
+    };
+    world.target("both", &format!("{MART}, whisper text"), &["id"]).await;
+    let draft = draft("both", Mode::Full, ITEMS, "analytics.both", 40);
+    let pipeline = world.pipeline(&through(draft, &[("http", step("shout")), ("http", step("whisper"))])).await;
+    for (asked, why) in [(8, "each step asks about each item"), (8, "and remembers its own answers")] {
+        world.succeeds(pipeline).await;
+        assert_eq!(service.asked().len(), asked, "{why}");
+    }
+    world.assert_same("select id, name, modified, upper(name), lower(name) from content.item", "analytics.both").await;
+}
+
+/// What became of calls is counted where their answers are noted.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_counted_by_what_became_of_them() {
+    assert!(vitrina_shared::metrics::recorder().is_some());
+    let service = Service::start(|asked, before| match (asked.json()["name"].as_str(), before) {
+        (Some("item 1"), _) => Answer::of(422, "no such word"),
+        (Some("item 2"), _) => Answer::of(503, "not well"),
+        (_, 0..3) => Answer::of(429, "").with("retry-after", 1),
+        _ => shouts(asked, before),
+    })
+    .await;
+    let world = world(&service, &[]).await;
+    world.items(1, 4).await;
+    let mut draft = with_letters(shouting(&service, Mode::Full, &json!({"concurrency": 1})));
+    draft.name = "counted_calls".to_owned();
+    let pipeline = world.pipeline(&draft).await;
+    let run = world.succeeds(pipeline).await;
+    assert_eq!((run.rows_written, run.rows_rejected), (2, 2));
+    let shown = vitrina_shared::metrics::render();
+    let count = |metric: &str, label: &str| {
+        let series = format!("{metric}{{pipeline=\"counted_calls\"{label}}} ");
+        let line = shown.lines().find_map(|line| line.strip_prefix(&series));
+        line.unwrap_or_else(|| panic!("{series}: {shown}")).parse::<u64>().unwrap()
+    };
+    let calls = |outcome: &str| count("vitrina_calls_total", &format!(",outcome=\"{outcome}\""));
+    assert_eq!((calls("done"), calls("refused"), calls("temporary"), calls("failed")), (2, 1, 2, 1));
+    assert_eq!((calls("quota"), calls("submitted"), calls("unauthorized")), (0, 0, 0));
+    assert!(calls("limited") > 0);
+    let asked = u64::try_from(service.asked().len()).unwrap();
+    assert_eq!(count("vitrina_call_duration_seconds_count", ""), asked);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_not_be_called_is_not_and_the_run_says_so_before_its_first_batch() {
     let other = Service::start(shouts).await;

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) targets: Vec<TargetPlan>,
     pub(crate) pipelines: Vec<PipelinePlan>,
     pub(crate) problems: Vec<FileProblem>,
+    /// What an operator has still to do before pipelines run, which does not keep them from being stored.
+    pub(crate) to_do: Vec<FileProblem>,
 }
 
 #[derive(Debug)]
@@ -131,6 +133,8 @@ impl Plan {
         let names = [target, entry.wanted.target_table.as_str()];
         let awaited = entry.wanted.target.is_some() || wanted.iter().any(|one| names.contains(&one.name));
         let errors = errors.into_iter().filter(|error| !(awaited && error.is(ProblemKind::TargetNotAllowed)));
+        let (to_do, errors): (Vec<_>, Vec<_>) = errors.partition(|error| error.is(ProblemKind::NoLimit));
+        self.to_do.extend(found(to_do, |field, message| entry.problem(field, message)));
         self.problems.extend(found(errors, |field, message| entry.problem(field, message)));
         self.pipelines.push(PipelinePlan { name, body, action });
         Ok(())

@@ -57,7 +57,7 @@ impl Hash {
 }
 
 /// Whether a pool of keys can have this name.
-pub(super) fn check_pool(pool: &str) -> Result<(), String> {
+pub fn check_pool(pool: &str) -> Result<(), String> {
     let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let begins = pool.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
     if !begins || pool.len() > MAX_POOL || !pool.bytes().all(is_name) {

@@ -7,7 +7,6 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep, timeout_at};
 use uuid::Uuid;
 use vitrina_shared::{
@@ -19,7 +18,7 @@ use vitrina_shared::{
 };
 
 use super::{
-    NAME, Service,
+    NAME, Service, measured,
     send::{self, Polled, Sending, Sent},
 };
 use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError};
@@ -71,6 +70,7 @@ pub struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     pub fn of(service: Arc<Service>, context: &'a StepContext, block: Block) -> Self {
+        measured::show_series(&context.name);
         let mut asking = Self { service, context, rows: Vec::new(), calls: BTreeMap::new(), saved: 0, waits_for: None };
         for row in block {
             let added = asking.add(&row.document);
@@ -91,7 +91,7 @@ impl<'a> Asking<'a> {
         };
         let key = match step.entity.is_empty() {
             true => input,
-            false => entity(row, &step.entity),
+            false => step.templates.entity_of(&step.entity, row),
         };
         let place = self.rows.len();
         let new = || Call { input: input.to_vec(), rows: Vec::new(), standing: Standing::Due(None) };
@@ -230,6 +230,7 @@ impl<'a> Asking<'a> {
     fn sending(&self, id: Uuid, calls: &[(&Vec<u8>, &Call)], request: Request, polls: Option<Polled>) -> Sending {
         Sending {
             pipeline: self.context.pipeline,
+            name: self.context.name.clone(),
             run: self.context.id,
             keys: calls.iter().map(|(key, _)| (*key).clone()).collect(),
             inputs: calls.iter().map(|(_, call)| call.input.clone()).collect(),
@@ -283,6 +284,7 @@ impl<'a> Asking<'a> {
     fn note_wait(&self, wait: Duration) {
         if let Some(what) = &self.waits_for {
             self.context.counts.note_wait(wait, what);
+            measured::observe_wait(&self.context.name, wait);
         }
     }
 
@@ -334,16 +336,6 @@ fn set(row: &mut RowDocument, columns: &[Extracted], values: &[String]) -> Resul
         row.set_json(&column.name, value.clone())?;
     }
     Ok(())
-}
-
-fn entity(row: &RowDocument, columns: &[String]) -> [u8; 32] {
-    let mut digest = Sha256::new();
-    for column in columns {
-        let raw = row.raw(column).unwrap_or("null");
-        digest.update((raw.len() as u64).to_be_bytes());
-        digest.update(raw.as_bytes());
-    }
-    digest.finalize().into()
 }
 
 impl Call {

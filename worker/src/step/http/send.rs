@@ -1,6 +1,9 @@
 //! One request, from its token to the note of its answer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use sqlx::PgPool;
@@ -22,6 +25,7 @@ use vitrina_shared::{
 use super::{
     NAME, Service,
     client::Client,
+    measured,
     reading::{self, Meaning},
 };
 use crate::step::StepError;
@@ -37,6 +41,8 @@ const NOTES: u32 = 5;
 #[derive(Debug)]
 pub struct Sending {
     pub pipeline: PipelineId,
+    /// The pipeline's name.
+    pub name: String,
     pub run: Uuid,
     pub keys: Vec<Vec<u8>>,
     pub inputs: Vec<Vec<u8>>,
@@ -70,7 +76,9 @@ pub enum Sent {
 pub async fn send_call(service: Arc<Service>, sending: Sending, stop: CancellationToken) -> Result<Sent, StepError> {
     let Ok(_room) = service.room.acquire().await else { return Ok(Sent::Left) };
     if let (Some(poll), Some(Polled { is_overdue: true, .. })) = (&service.step.poll, &sending.polls) {
-        note(&service, &sending, &reading::overdue(poll)).await?;
+        let overdue = reading::overdue(poll);
+        note(&service, &sending, &overdue).await?;
+        measured::observe_outcome(&sending.name, &overdue);
         return Ok(Sent::Noted);
     }
     let key = match key(&service, &sending).await? {
@@ -87,6 +95,7 @@ pub async fn send_call(service: Arc<Service>, sending: Sending, stop: Cancellati
     let Some(attempt) = claim(&service, &sending, key.as_deref()).await? else { return Ok(Sent::Left) };
     let meaning = ask(&service, &sending, headers, attempt).await;
     note(&service, &sending, &meaning).await?;
+    measured::observe_outcome(&sending.name, &meaning);
     follow(&service, &meaning, key.as_deref()).await?;
     Ok(if sending.polls.is_some() { Sent::Noted } else { Sent::Called })
 }
@@ -168,7 +177,9 @@ async fn ask(service: &Service, sending: &Sending, headers: HeaderMap, attempt: 
     let step = &service.step;
     let bounds = (service.timeout, step.max_answer_bytes);
     let client: &Client = if sending.polls.is_some() { &service.polled } else { &service.client };
+    let began = Instant::now();
     let reply = client.send(&sending.request, headers, bounds).await;
+    measured::observe_request(&sending.name, began.elapsed());
     match (reply, &step.poll, &sending.polls) {
         (Ok(reply), Some(poll), Some(_)) => reading::of_poll(step, poll, &reply),
         (Ok(reply), _, _) => reading::of_request(step, sending.keys.len(), &reply, attempt),

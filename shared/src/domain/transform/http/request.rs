@@ -166,11 +166,20 @@ impl Templates {
 
     /// Tells what a row contributes to a call for several from what any other does.
     pub fn digest_of(&self, row: &RowDocument) -> [u8; 32] {
+        self.digest_with(&self.columns, row)
+    }
+
+    /// Tells what a row is about from what any other is, for these requests: another step of the plan asks something else.
+    pub fn entity_of(&self, entity: &[String], row: &RowDocument) -> [u8; 32] {
+        self.digest_with(entity, row)
+    }
+
+    fn digest_with<'a>(&self, columns: impl IntoIterator<Item = &'a String>, row: &RowDocument) -> [u8; 32] {
         let mut digest = Sha256::new();
         let templates =
             [&self.url].into_iter().chain(self.headers.iter().map(|(_, template)| template)).chain(&self.body);
         templates.for_each(|template| take_in(&mut digest, template.text()));
-        for column in &self.columns {
+        for column in columns {
             take_in(&mut digest, column);
             take_in(&mut digest, row.raw(column).unwrap_or("null"));
         }

@@ -72,6 +72,7 @@ fn columns_are_there_and_new_ones_have_their_types() {
         &json!({"entity": ["id"], "columns": {"name": {"path": "/a", "type": "bigint"}, "new": {"path": "/b", "type": "text"}}}),
     ));
     let step = step.expect("a step");
+    assert_eq!((step.entity(), step.concurrency()), (&["id".to_owned()][..], Some(4)));
     let mut columns = vec![column("id", "integer"), column("name", "text")];
     step.columns(&mut columns).expect("columns");
     let types: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.type_name.as_str())).collect();
