@@ -4,7 +4,7 @@ use std::{io, path::Path, process::Stdio, time::Duration};
 
 use futures_util::FutureExt;
 use rand::RngExt;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::{
@@ -117,7 +117,17 @@ impl Process {
 
     /// Whether it waits for a request: it has not ended since the last answer, and has said nothing.
     pub fn is_waiting(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None)) && self.replies.fill_buf().now_or_never().is_none()
+        !self.has_ended() && self.replies.fill_buf().now_or_never().is_none()
+    }
+
+    /// It is not waited for here, so that its number is still its own when its group is killed.
+    fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.id().is_none_or(|id| !matches!(waitid(WaitId::Pid(id), look), Ok(None)))
+    }
+
+    fn id(&self) -> Option<Pid> {
+        self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
     }
 
     /// Sends a request and returns the answer. A process that is dropped meanwhile, or did not answer, is killed.
@@ -159,8 +169,7 @@ impl Process {
 
     /// Kills the process and what it has started. Until it was waited for, no other one can have its number.
     fn kill(&self) {
-        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(Err(error)) = id.map(|id| kill_process_group(id, Signal::KILL)) {
+        if let Some(Err(error)) = self.id().map(|id| kill_process_group(id, Signal::KILL)) {
             tracing::debug!(error = %error, "a Python process could not be killed");
         }
     }

@@ -1,6 +1,8 @@
 """Steps that do what no step should. Those with `once` do it where the file of that name is not there yet."""
 
+import ctypes
 import os
+import subprocess
 import sys
 import time
 
@@ -68,6 +70,31 @@ def prints(rows, options):
         print("rubbish", "x" * 500)
     os.write(1, b"VTR1\x00\x00\x00\x02{}\xff\xfe no line end")
     os.system("echo from another program")
+    return capitals(rows)
+
+
+def note_child(options):
+    """Starts a program and leaves the numbers of this process and of it for the test."""
+    child = subprocess.Popen(["sleep", "600"])
+    file = options["file"]
+    with open(file + ".new", "w") as made:
+        made.write(f"{os.getpid()} {child.pid}")
+    os.rename(file + ".new", file)
+
+
+@bad
+def leaves_child(rows, options):
+    if not os.path.exists(options["file"]):
+        note_child(options)
+    return capitals(rows)
+
+
+@bad
+def keeps_lock(rows, options):
+    """Sleeps without letting any other thread of Python work"""
+    if not os.path.exists(options["file"]):
+        note_child(options)
+        ctypes.PyDLL(None).sleep(600)
     return capitals(rows)
 
 
