@@ -70,12 +70,12 @@ pub async fn publish(connection: &mut PgConnection, worker: &str, steps: &[Publi
     Ok(())
 }
 
-/// The steps of live workers, by name. Of several versions the one that was published last is shown.
+/// The steps of live workers, by name. Of several versions the one that was published last is shown. A declaration that this version
+/// of Vitrina cannot read, as another one may have written it, is left out.
 pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Vec<LiveStep>> {
     let rows = sqlx::query!(
         r#"
-        select distinct on (s.name) s.declaration as "declaration: Json<PublishedStep>",
-               count(*) over (partition by s.name) as "workers!"
+        select s.name, s.worker, s.declaration, count(*) over (partition by s.name) as "workers!"
         from etl.etl_worker_steps s
         join apalis.workers w on w.id = s.worker
         where w.worker_type = $1 and w.last_seen between now() - interval '1 minute' and now() + interval '1 minute'
@@ -85,7 +85,19 @@ pub async fn live(connection: &mut PgConnection, queue: &str) -> sqlx::Result<Ve
     )
     .fetch_all(connection)
     .await?;
-    Ok(rows.into_iter().map(|row| LiveStep { declaration: row.declaration.0, workers: row.workers }).collect())
+    let mut live: Vec<LiveStep> = Vec::new();
+    for row in rows {
+        if live.last().is_some_and(|step| step.declaration.name == row.name) {
+            continue;
+        }
+        match serde_json::from_value(row.declaration) {
+            Ok(declaration) => live.push(LiveStep { declaration, workers: row.workers }),
+            Err(error) => {
+                tracing::warn!(step = row.name, worker = row.worker, error = %error, "a step of a worker cannot be read");
+            }
+        }
+    }
+    Ok(live)
 }
 
 /// Whether a live worker has all of these steps and keys.
