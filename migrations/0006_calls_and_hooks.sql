@@ -118,6 +118,25 @@ comment on column etl.etl_run_steps.waited_us is 'How long the step waited for l
 comment on column etl.etl_run_steps.waited_for is 'The limit or pool of keys that it waited for last';
 comment on column etl.etl_run_steps.concurrency is 'How many calls it may make at once, where the plan says that';
 
+-- A run is executed by one version of its steps' code, and with one key.
+alter table etl.etl_runs add column code text[];
+
+comment on column etl.etl_runs.code is
+    'The code that its steps in Python began with, and the fingerprints of the keys of `hash`; null where it has no such steps';
+
+create table etl.etl_worker_keys (
+    worker       text        not null,
+    pool         text        not null,
+    fingerprint  text        not null,
+    published_at timestamptz not null default now(),
+
+    constraint etl_worker_keys_pkey primary key (worker, pool),
+    constraint etl_worker_keys_fingerprint_check check (fingerprint ~ '^[0-9a-f]{16}$')
+);
+
+comment on table etl.etl_worker_keys is
+    'The pools of one key that workers have, with the beginning of the SHA-256 of pool and key; never a key itself';
+
 -- Hooks call functions of the operator's under a role that has no other rights than to call those.
 do $$
 begin

@@ -1585,6 +1585,7 @@ CREATE TABLE etl.etl_runs (
     checkpoint_from jsonb,
     checkpoint_to jsonb,
     leaves jsonb,
+    code text[],
     CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
     CONSTRAINT etl_runs_error_class_check CHECK ((error_class = ANY (ARRAY['Transient'::text, 'RateLimited'::text, 'Quota'::text, 'Fatal'::text, 'Row'::text]))),
     CONSTRAINT etl_runs_finished_check CHECK (((finished_at IS NOT NULL) = (status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'CANCELLED'::text])))),
@@ -1611,6 +1612,8 @@ COMMENT ON COLUMN etl.etl_runs.rows_removed IS 'Rows that were removed from the 
 COMMENT ON COLUMN etl.etl_runs.rows_total IS 'The planner''s estimate, for progress; null until it is known';
 
 COMMENT ON COLUMN etl.etl_runs.leaves IS 'The checkpoint that a full run of an incremental pipeline leaves if it succeeds: the last row that was settled before its first page';
+
+COMMENT ON COLUMN etl.etl_runs.code IS 'The code that its steps in Python began with, and the fingerprints of the keys of `hash`; null where it has no such steps';
 
 CREATE TABLE etl.etl_source_grants (
     schema_name text NOT NULL,
@@ -1688,6 +1691,16 @@ ALTER TABLE etl.etl_transitions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE etl.etl_worker_keys (
+    worker text NOT NULL,
+    pool text NOT NULL,
+    fingerprint text NOT NULL,
+    published_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT etl_worker_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
+);
+
+COMMENT ON TABLE etl.etl_worker_keys IS 'The pools of one key that workers have, with the beginning of the SHA-256 of pool and key; never a key itself';
 
 CREATE TABLE etl.etl_worker_steps (
     worker text NOT NULL,
@@ -1806,6 +1819,9 @@ ALTER TABLE ONLY etl.etl_targets
 
 ALTER TABLE ONLY etl.etl_transitions
     ADD CONSTRAINT etl_transitions_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY etl.etl_worker_keys
+    ADD CONSTRAINT etl_worker_keys_pkey PRIMARY KEY (worker, pool);
 
 ALTER TABLE ONLY etl.etl_worker_steps
     ADD CONSTRAINT etl_worker_steps_pkey PRIMARY KEY (worker, name);

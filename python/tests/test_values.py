@@ -6,6 +6,7 @@ import unittest
 import uuid
 from decimal import Decimal
 
+from vitrina._block import parse_request
 from vitrina._values import WrongType, decoder, encoder, parse_array
 
 ZONE = datetime.timezone(datetime.timedelta(hours=2))
@@ -56,7 +57,7 @@ class Values(unittest.TestCase):
 
     def test_arrays_that_travel_as_text(self):
         self.assertEqual(parse_array('{a,NULL,"b,\\"c\\\\",{x}}'), ["a", None, 'b,"c\\', ["x"]])
-        self.assertEqual(parse_array("[0:1]={1,2}"), ["1", "2"])
+        self.assertEqual(parse_array("{(1,1),(0,0);(3,3),(2,2)}", ";"), ["(1,1),(0,0)", "(3,3),(2,2)"])
         self.assertEqual(decoder("numeric[]")("{1.50,NULL}"), [Decimal("1.50"), None])
         self.assertEqual(decoder("boolean[]")("{t,f}"), [True, False])
         self.assertEqual(decoder("integer[]")("{1,x}"), "{1,x}", "what cannot be read stays text")
@@ -65,12 +66,24 @@ class Values(unittest.TestCase):
             ("integer[]", [[1, 2], [3, 4]]),
             ("numeric[]", [Decimal(DIGITS)]),
             ("bytea[]", [b"\x00\\"]),
-            ("jsonb[]", [{"a": Decimal("1.50"), "b": 'q"'}]),
             ("boolean[]", [True]),
+            ("box[]", ["(1,1),(0,0)", "(3,3),(2,2)"]),
+            ("integer[]", "[0:1]={1,2}"),
+            ("date[]", "{infinity,2026-01-01}"),
         ]:
             with self.subTest(type_name=type_name):
                 text = json.loads(encoder(type_name, arrays_as_text=True)(value))
                 self.assertEqual(decoder(type_name)(text), value)
+
+    def test_a_zero_keeps_its_sign(self):
+        for text in ('{"a":-0}', '{"a": [1, -0]}', '{"a":[-0,1]}', '{"a":-0,"b":1}'):
+            with self.subTest(text=text):
+                value = parse_request(text.encode())["a"]
+                type_name = "double precision[]" if isinstance(value, list) else "double precision"
+                found = decoder(type_name)(value)
+                self.assertIn("-0.0", str(found))
+                self.assertIn("-0.0", encoder(type_name, arrays_as_text=False)(found))
+        self.assertEqual(parse_request(b'{"a":"[-0,","b":1}'), {"a": "[-0,", "b": 1})
 
     def test_values_of_another_type_are_refused(self):
         naive, aware = datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 1, tzinfo=ZONE)
@@ -88,6 +101,7 @@ class Values(unittest.TestCase):
             ("jsonb", {"a": object()}),
             ("jsonb", float("nan")),
             ("integer[]", 1),
+            ("integer[]", "1"),
             ("integer[]", ["a"]),
         ]:
             for arrays_as_text in (True, False):

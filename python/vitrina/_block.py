@@ -6,6 +6,7 @@ whole fails the batch. Only declared columns travel back, so every other value s
 
 import json
 import linecache
+import re
 from decimal import Decimal
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -169,7 +170,13 @@ def place(error: BaseException) -> str:
     return "\n".join(lines)
 
 
+_MINUS_ZERO = re.compile(rb"[:\[,]\s*-0\s*[,\]}]")
+
+
 def parse_request(payload: bytes) -> Dict[str, Any]:
+    if _MINUS_ZERO.search(payload):
+        # Python has no such whole number.
+        return json.loads(payload, parse_float=Decimal, parse_int=lambda text: Decimal(text) if text == "-0" else int(text))
     return json.loads(payload, parse_float=Decimal)
 
 

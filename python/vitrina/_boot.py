@@ -9,6 +9,8 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import select
+import signal
 import struct
 
 
@@ -26,7 +28,31 @@ class _Carried(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(source, "<vitrina>/" + module.__name__, "exec"), module.__dict__)
 
 
+def _end_with_worker():
+    """Ends the group when the worker is gone, also while a step keeps the interpreter's lock: a process of its own waits for that.
+
+    It is nobody's child, so that no step waits for it, and reads nothing: the other end of the pipe is the worker's alone.
+    """
+    if os.getpgrp() != os.getpid():
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        if os.fork() == 0:
+            os.close(1)
+            os.close(2)
+            gone = select.poll()
+            gone.register(0, 0)
+            gone.poll()
+            os.killpg(0, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
 def _boot():
+    _end_with_worker()
     # Before anything of the operator's runs: what is printed must not get between the frames.
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")

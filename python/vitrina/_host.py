@@ -28,7 +28,7 @@ _SKIPPED = ("__pycache__", "site-packages", "node_modules")
 
 def serve(requests: BinaryIO, replies: BinaryIO, hello: Dict[str, Any]) -> None:
     """Imports the steps, says which there are, and executes blocks until the worker is gone."""
-    log = _Log(hello["token"])
+    log, own = _Log(hello["token"]), os.getpid()
     _bound_memory(hello["memory_bytes"])
     if hasattr(sys, "set_int_max_str_digits"):
         # A `numeric` has up to 131,072 digits.
@@ -37,12 +37,23 @@ def serve(requests: BinaryIO, replies: BinaryIO, hello: Dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[log])
     frames: "queue.SimpleQueue[bytes]" = queue.SimpleQueue()
     threading.Thread(target=_read_all, args=(requests, frames), daemon=True).start()
-    _write(replies, json.dumps(_load(hello["path"])))
+    loaded = json.dumps(_load(hello["path"]))
+    _end_fork(own, log)
+    _write(replies, loaded)
     while True:
         payload = frames.get()
         answer = _execute(payload, log)
-        log.end_of(_id_of(payload))
-        _write(replies, answer)
+        _end_fork(own, log)
+        block = _id_of(payload)
+        log.end_of(block)
+        _write(replies, f'{{"id":{block},{answer[1:]}')
+
+
+def _end_fork(own: int, log: "_Log") -> None:
+    """Ends a process that a step or a module has forked and that came back from it: only the process itself answers."""
+    if os.getpid() != own:
+        log.error("a process that was forked came back from the operator's code: it was ended and has changed nothing")
+        os._exit(1)
 
 
 def _id_of(payload: bytes) -> int:

@@ -26,10 +26,11 @@ def decoder(type_name: str) -> Optional[Convert]:
     """What makes a Python value of a JSON value that is not null; None where that is the same."""
     if type_name.endswith("[]"):
         element, of_text = decoder(type_name[:-2]), text_decoder(type_name[:-2])
+        separator = _separator(type_name[:-2])
 
         def decode_array(value: Any) -> Any:
             if isinstance(value, str):
-                return _each(parse_array(value), of_text)
+                return _each(parse_array(value, separator), of_text)
             return value if element is None else _each(value, element)
 
         return _or_same(decode_array)
@@ -117,17 +118,20 @@ def text_decoder(type_name: str) -> Convert:
     return _DECODERS.get(type_name, str)
 
 
-def parse_array(text: str) -> List[Any]:
-    """The elements of an array as PostgreSQL writes it, as texts."""
-    if text.startswith("["):
-        text = text[text.index("={") + 1 :]
-    found, at = _elements(text, 0)
+def _separator(type_name: str) -> str:
+    """What stands between the elements of an array. A box is the only type that has commas there already."""
+    return ";" if type_name == "box" else ","
+
+
+def parse_array(text: str, separator: str = ",") -> List[Any]:
+    """The elements of an array as PostgreSQL writes it, as texts. One that does not begin at 1 is no list of Python."""
+    found, at = _elements(text, 0, separator)
     if at != len(text):
         raise ValueError("no array")
     return found
 
 
-def _elements(text: str, at: int) -> "tuple[List[Any], int]":
+def _elements(text: str, at: int, separator: str) -> "tuple[List[Any], int]":
     if text[at] != "{":
         raise ValueError("no array")
     found: List[Any] = []
@@ -136,7 +140,7 @@ def _elements(text: str, at: int) -> "tuple[List[Any], int]":
         return found, at + 1
     while True:
         if text[at] == "{":
-            inner, at = _elements(text, at)
+            inner, at = _elements(text, at, separator)
             found.append(inner)
         elif text[at] == '"':
             parts, at = [], at + 1
@@ -148,7 +152,7 @@ def _elements(text: str, at: int) -> "tuple[List[Any], int]":
             at += 1
         else:
             end = at
-            while text[end] not in ",}":
+            while text[end] not in separator + "}":
                 end += 1
             word = text[at:end]
             found.append(None if word.upper() == "NULL" else word)
@@ -165,8 +169,8 @@ def encoder(type_name: str, arrays_as_text: bool) -> Callable[[Any], str]:
     """What makes JSON of a Python value that is not None, or raises WrongType."""
     if type_name.endswith("[]"):
         if arrays_as_text:
-            element = _text_encoder(type_name[:-2])
-            return lambda value: quoted(_array_text(_list(value), element))
+            element, separator = _text_encoder(type_name[:-2]), _separator(type_name[:-2])
+            return lambda value: quoted(_array_text(value, element, separator))
         inner = encoder(type_name[:-2], arrays_as_text)
         return lambda value: _array_json(_list(value), inner)
     return _ENCODERS.get(type_name, _text)
@@ -184,9 +188,16 @@ def _array_json(value: Any, encode: Callable[[Any], str]) -> str:
     return "null" if value is None else encode(value)
 
 
-def _array_text(value: Any, encode: Callable[[Any], str]) -> str:
+def _array_text(value: Any, encode: Callable[[Any], str], separator: str) -> str:
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        # It came like that: Python has no list for it.
+        return value
+    return _nested_text(_list(value), encode, separator)
+
+
+def _nested_text(value: Any, encode: Callable[[Any], str], separator: str) -> str:
     if isinstance(value, (list, tuple)):
-        return "{" + ",".join([_array_text(one, encode) for one in value]) + "}"
+        return "{" + separator.join([_nested_text(one, encode, separator) for one in value]) + "}"
     if value is None:
         return "NULL"
     return '"' + encode(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -194,8 +205,6 @@ def _array_text(value: Any, encode: Callable[[Any], str]) -> str:
 
 def _text_encoder(type_name: str) -> Callable[[Any], str]:
     encode = _ENCODERS.get(type_name, _text)
-    if type_name in ("json", "jsonb"):
-        return encode
 
     def of_text(value: Any) -> str:
         made = encode(value)

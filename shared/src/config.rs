@@ -36,7 +36,7 @@ pub use database::{DatabaseConfig, DatabaseUrl, DatabaseUrlError, OptionalDataba
 pub use dotenv::{DotenvError, is_from_dotenv};
 pub use elasticsearch::{Credentials, ElasticsearchConfig, ElasticsearchUrl, ElasticsearchUrlError};
 pub use env::{ConfigErrors, Env, FromEnv, SettingProblem};
-pub use keys::Keys;
+pub use keys::{Keys, fingerprint};
 pub use log::{LogConfig, LogFormat};
 pub use metrics_token::MetricsToken;
 pub use python::PythonConfig;

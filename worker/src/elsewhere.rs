@@ -1,6 +1,7 @@
 //! Plans with steps that this worker does not have: it gives their jobs back, and a worker that has them takes those.
 //!
-//! Where no live worker has them, workers may just be restarting. After a while the run fails and says what is missing.
+//! A run has begun with one version of its steps' code, and one key of its pseudonyms: no worker with others goes on with it. Where no
+//! live worker has what a plan needs, workers may just be restarting. After a while the run fails and says what is missing.
 
 use std::{
     collections::HashMap,
@@ -54,30 +55,49 @@ impl Lacking {
         unpoisoned(&self.since).remove(steps);
     }
 
-    /// Refuses a plan with a step that is not among those of this worker.
+    /// Refuses a plan with a step that is not among those of this worker, and one that has begun with other code.
     pub async fn refuse(
         &self,
         own: &StepRegistry,
         connection: &mut PgConnection,
-        tasks: &[Task],
+        (tasks, begun_with): (&[Task], Option<&[String]>),
     ) -> Result<(), BatchError> {
         let lacking = own.lacking(tasks);
-        if lacking.is_empty() {
-            return Ok(());
-        }
-        let names = lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        if worker_steps::are_on_one_worker(connection, BATCH_QUEUE, &lacking).await? {
-            self.note_somewhere(&lacking);
+        let needs: Vec<_> = match begun_with {
+            Some(code) if code == own.code(tasks) => return Ok(()),
+            Some(code) => code.to_vec(),
+            None if lacking.is_empty() => return Ok(()),
+            None => lacking.iter().map(|name| worker_steps::step(name)).collect(),
+        };
+        let names = needs.join(", ");
+        if worker_steps::are_on_one_worker(connection, BATCH_QUEUE, &needs).await? {
+            self.note_somewhere(&needs);
             return Err(BatchError::Elsewhere(format!("another worker has {names}")));
         }
-        if !self.note_nowhere(&lacking) {
+        if !self.note_nowhere(&needs) {
             return Err(BatchError::Elsewhere(format!("no live worker has {names}")));
         }
-        Err(BatchError::fatal(format!(
-            "the plan names {names} in Python, and for a while no live worker has had all of this: start a worker whose \
-             VITRINA_PYTHON_PATH has it, or change the plan"
-        )))
+        Err(BatchError::fatal(match begun_with {
+            Some(_) => changed(&names),
+            None => missing(&lacking),
+        }))
     }
+}
+
+fn missing(steps: &[String]) -> String {
+    let names = steps.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    format!(
+        "the plan names {names} in Python, and for a while no live worker has had all of this: start a worker whose \
+         VITRINA_PYTHON_PATH has it, or change the plan"
+    )
+}
+
+fn changed(names: &str) -> String {
+    format!(
+        "the code or the key has changed since the run began: it began with {names}, and for a while no live worker has had that. Run \
+         the pipeline again. An incremental one goes on after the rows that are written, which keep their old form; with \
+         `--full` all rows are written anew"
+    )
 }
 
 #[cfg(test)]

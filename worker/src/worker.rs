@@ -137,6 +137,9 @@ impl Worker {
         let (keys, hosts) = (self.config.keys.clone(), self.config.http_hosts.clone());
         let outside = Outside { db: connections.calls.clone(), keys, hosts };
         let steps = self.steps.clone().with_outside(outside);
+        if !steps.keys().is_empty() {
+            worker_steps::publish_keys(&mut connection, name, steps.keys()).await?;
+        }
         let Some(python) = found else { return Ok(steps) };
         let steps = steps.with_python(python);
         worker_steps::publish(&mut connection, name, &steps.published()).await?;

@@ -64,6 +64,25 @@ async fn steps_of_live_workers_are_listed_beside_the_built_in_transforms() {
     assert_eq!(slug["options_schema"]["properties"]["sign"]["type"], "string");
 }
 
+/// As another version of Vitrina may write them while workers are renewed one after the other.
+#[tokio::test]
+async fn a_declaration_that_cannot_be_read_takes_no_other_step_away() {
+    let api = Api::start().await;
+    let but = |name: &str, field: &str| {
+        let mut step = step(name, &described());
+        step.as_object_mut().unwrap().remove(field);
+        step
+    };
+    let newer = [but("slug", "columns"), but("strange", "columns"), but("plain", "is_pure")];
+    publish(&api, "one", "0", &[step("slug", &described())]).await;
+    publish(&api, "two", "0", &newer).await;
+    let items = api.show("/transforms").await["items"].clone();
+    let listed: Vec<_> = items.as_array().unwrap().iter().filter(|item| item["kind"] == "PYTHON").collect();
+    assert_eq!(listed.iter().map(|item| item["name"].as_str().unwrap()).collect::<Vec<_>>(), ["plain", "slug"]);
+    assert_eq!((&listed[0]["pure"], &listed[1]["workers"]), (&json!(false), &json!(2)));
+    api.create(&through("slug", &json!({}))).await;
+}
+
 #[tokio::test]
 async fn a_plan_with_a_step_that_no_live_worker_has_is_refused_with_what_would_be_right() {
     let api = Api::start().await;

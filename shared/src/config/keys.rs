@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use sha2::{Digest, Sha256};
+
 use super::{env::Env, secret::Secret};
 
 /// The beginning of the variables' names.
@@ -11,6 +13,7 @@ const BEGINNING: &str = "VITRINA_KEYS_";
 const ANY: &str = "VITRINA_KEYS_<POOL>";
 
 const SHORTEST: usize = 16;
+const FINGERPRINT: usize = 16;
 
 /// Pools of keys by their names. A key never comes from the database, and is in no pipeline.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +44,14 @@ impl Keys {
         keys.ok_or_else(|| format!("this worker has no key: set {BEGINNING}{pool} in the environment of every worker"))
     }
 
+    /// The pools that have exactly one key, each with what tells it from others.
+    pub fn single(&self) -> impl Iterator<Item = (&str, String)> {
+        self.0
+            .iter()
+            .filter(|(_, keys)| keys.len() == 1)
+            .map(|(pool, keys)| (pool.as_str(), fingerprint(pool, &keys[0])))
+    }
+
     /// The only key of a pool, or why there is not exactly one.
     pub fn only(&self, pool: &str) -> Result<&Secret, String> {
         match self.all(pool)? {
@@ -48,6 +59,13 @@ impl Keys {
             keys => Err(format!("{BEGINNING}{pool} has {} keys, and this step takes exactly one", keys.len())),
         }
     }
+}
+
+/// Tells a key from others and does not show it.
+pub fn fingerprint(pool: &str, key: &Secret) -> String {
+    let digest = Sha256::digest(format!("{pool}\n{}", key.expose()));
+    let text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    text[..FINGERPRINT].to_owned()
 }
 
 #[cfg(test)]
@@ -67,6 +85,7 @@ mod tests {
         let keys = keys(&pools).expect("good keys");
         assert_eq!(keys.only("PEOPLE").expect("one").expose(), "0123456789abcdef");
         assert!(keys.only("TWO").expect_err("two").contains("has 2 keys"));
+        assert_eq!(keys.single().map(|(pool, _)| pool).collect::<Vec<_>>(), ["PEOPLE"]);
         assert!(keys.only("NONE").expect_err("none").contains("set VITRINA_KEYS_NONE"));
         assert!(!format!("{keys:?}").contains("0123"), "{keys:?}");
     }

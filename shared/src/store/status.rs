@@ -196,7 +196,7 @@ pub(crate) async fn begin(
             update etl.etl_runs r
             set status = 'RUNNING', started_at = coalesce(r.started_at, now()), leaves = coalesce(r.leaves, $13),
                 target_id = coalesce(r.target_id, $14), target_files = etl.note_files(r.target_files, $18),
-                checkpoint_from = case when not $15 then r.checkpoint_from end
+                checkpoint_from = case when not $15 then r.checkpoint_from end, code = coalesce(r.code, $19)
             from seen
             where r.id = $2 and r.pipeline_id = seen.id and r.status in ('QUEUED', 'RUNNING', 'PAUSED')
             returning r.id
@@ -222,6 +222,7 @@ pub(crate) async fn begin(
         start.walks_by.as_ref().map(Json) as Option<Json<&Vec<WalkedColumn>>>,
         range,
         start.target_files,
+        start.code.as_deref(),
     )
     .fetch_optional(connection)
     .await?;

@@ -28,7 +28,8 @@ use crate::{
 };
 
 /// The client waits for the preview, so a query that takes longer is cancelled.
-const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'";
+const LIMITED: &str = "begin read only; set local statement_timeout = '30s'; set local lock_timeout = '2s'; \
+    set local idle_in_transaction_session_timeout = '10min'";
 const DOCUMENTS: &str = "select doc from etl_page.read($1, $2, 'infinity', 0, false) as documents (doc text)";
 /// The widest row that is shown, in bytes. Wider ones do not leave the server.
 const WIDEST_ROW: u32 = 64 * 1024;

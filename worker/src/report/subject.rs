@@ -28,7 +28,7 @@ pub async fn open(
     let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
     let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
     let inputs = &pipeline.draft;
-    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, &inputs.tasks).await?;
+    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, (&inputs.tasks, None)).await?;
     let source = env.sources.of(inputs).clone();
     // The description may take seconds: meanwhile others need the connection.
     let described = source.describe(inputs).await?;

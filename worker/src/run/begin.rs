@@ -47,7 +47,7 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     let Some(mut run) = runs::open(&mut session, job.run_id, job.range, relations).await? else {
         return Ok(ControlFlow::Break(Conclusion::Dropped));
     };
-    env.lacking.refuse(&env.steps, &mut session, &run.inputs.tasks).await?;
+    env.lacking.refuse(&env.steps, &mut session, (&run.inputs.tasks, run.code.as_deref())).await?;
     // The worker that had the job before may have gone on with it.
     job.go_on(run.next_batch, run.after.take());
     let plan = plan_run(env, &mut session, &run).await?;
@@ -62,7 +62,8 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     let prepared = plan.sink.prepare(&mut session, &run).await?;
     drop(waiting);
     let _waiting = waits.begin();
-    let start = find_start(&mut session, &plan, &mut run, prepared).await?;
+    let mut start = find_start(&mut session, &plan, &mut run, prepared).await?;
+    start.code = Some(env.steps.code(&run.inputs.tasks)).filter(|code| !code.is_empty());
     match execution::begin(&mut session, job, &run, &start).await? {
         Conclusion::GoesOn => {}
         other @ (Conclusion::Paused | Conclusion::Finished | Conclusion::Failed | Conclusion::Dropped) => {

@@ -34,6 +34,9 @@ use crate::{
     step::StepRows,
 };
 
+/// Between two blocks a step may take its time, up to that of the page's statement (`session::LONGEST_STATEMENT`).
+const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = '10min'";
+
 #[derive(Debug)]
 pub struct ExecutedBatch {
     pub outcome: BatchOutcome,
@@ -96,7 +99,7 @@ impl Batch<'_> {
         sink: &dyn InsideSink,
         waiting: &Waiting,
     ) -> Result<ExecutedBatch, BatchError> {
-        let mut tx = connection.begin().await?;
+        let mut tx = connection.begin_with(BEGIN).await?;
         if self.stream.steps.impure().is_some() {
             store::wait_for_disk(&mut tx).await?;
         }

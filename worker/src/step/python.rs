@@ -186,15 +186,16 @@ impl PythonStep {
         };
         let request =
             serde_json::to_vec(&request).map_err(|error| StepError::ours(ErrorClass::Fatal, error.to_string()))?;
-        let answer = self.pool.ask(&self.declared.name, id, &request).await?;
-        self.apply(block, &answer)
+        let answered = self.pool.ask(&self.declared.name, id, &request, |answer| self.apply(block, answer)).await?;
+        answered.map_err(StepError::from)
     }
 
-    fn apply(&self, block: Block, answer: &[u8]) -> Result<Processed, StepError> {
-        let rubbish = |_| StepError::from(ProcessError::Rubbish);
+    /// What becomes of a block, or why the step refused all of it.
+    fn apply(&self, block: Block, answer: &[u8]) -> Result<Result<Processed, Refusal>, ProcessError> {
+        let rubbish = |_| ProcessError::Rubbish;
         let answer: Answer<'_> = serde_json::from_slice(answer).map_err(rubbish)?;
         if let Some(refusal) = answer.error {
-            return Err(refusal.into());
+            return Ok(Err(refusal));
         }
         let answers = answer.rows.filter(|rows| rows.len() == block.len()).ok_or(ProcessError::Rubbish)?;
         let mut processed = Processed::default();
@@ -206,7 +207,7 @@ impl PythonStep {
             }
             let values: Vec<Box<RawValue>> = serde_json::from_str(answer.get()).map_err(rubbish)?;
             if values.len() != self.declared.columns.len() {
-                return Err(ProcessError::Rubbish.into());
+                return Err(ProcessError::Rubbish);
             }
             for name in &self.declared.removes {
                 row.document.remove(name);
@@ -216,7 +217,7 @@ impl PythonStep {
             }
             processed.rows.push(row);
         }
-        Ok(processed)
+        Ok(Ok(processed))
     }
 }
 

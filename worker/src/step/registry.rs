@@ -8,8 +8,9 @@ use vitrina_shared::{
     config::Keys,
     domain::{
         ErrorClass, SourceColumn, Task, TaskKind,
-        transform::{self, Configured, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
+        transform::{self, Configured, Hash, Outcome, PublishedStep, Registry, RowTransform, TransformKind},
     },
+    store::worker_steps,
 };
 
 use super::{
@@ -25,6 +26,8 @@ pub struct StepRegistry {
     transforms: Registry,
     executed: Vec<(&'static str, Construct)>,
     python: Option<Arc<Python>>,
+    /// Pools of one key, each with what tells it from others.
+    keys: Vec<(String, String)>,
 }
 
 /// Rows that come to a plan's first step.
@@ -45,6 +48,7 @@ impl StepRegistry {
 
     /// The same with the steps that use keys of this worker's environment.
     pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = keys.single().map(|(pool, fingerprint)| (pool.to_owned(), fingerprint)).collect();
         self.executed.push((hash::NAME, Arc::new(move |options| hash::construct(options, &keys))));
         self
     }
@@ -76,6 +80,35 @@ impl StepRegistry {
         named.dedup();
         let has_all = named.iter().all(|name| self.transforms.find_published(name).is_some());
         if has_all { Vec::new() } else { named }
+    }
+
+    /// What tells the code that this worker would execute for a plan from other code: the versions of its published steps, and
+    /// the keys of its pseudonyms.
+    pub fn code(&self, tasks: &[Task]) -> Vec<String> {
+        let mut code: Vec<_> = tasks.iter().filter_map(|task| self.code_of(task)).collect();
+        code.sort();
+        code.dedup();
+        code
+    }
+
+    fn code_of(&self, task: &Task) -> Option<String> {
+        match task.task_type {
+            TaskKind::Python => {
+                let step = self.transforms.find_published(&task.body)?;
+                Some(worker_steps::step_in_version(&step.name, &step.version))
+            }
+            TaskKind::Rust if task.body == hash::NAME => {
+                let pool = Hash::of(&task.options).ok()?.pool;
+                let (_, fingerprint) = self.keys.iter().find(|(own, _)| *own == pool)?;
+                Some(worker_steps::key(&pool, fingerprint))
+            }
+            TaskKind::Rust | TaskKind::Sql => None,
+        }
+    }
+
+    /// The pools of one key of this worker, each with what tells the key from others.
+    pub fn keys(&self) -> &[(String, String)] {
+        &self.keys
     }
 
     /// What plans are checked against.

@@ -39,6 +39,7 @@ mod samples;
 #[allow(dead_code, reason = "shared with the tests of Elasticsearch, which use other parts of it")]
 mod scripted;
 mod service;
+mod step_versions;
 mod steps;
 mod storm;
 mod streams;

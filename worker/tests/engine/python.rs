@@ -112,6 +112,29 @@ async fn values_keep_their_types_and_digits_through_python_and_back() {
     }
 }
 
+/// The sign of a zero, bounds that are not 1, another separator, and dates that Python does not know.
+#[tokio::test(flavor = "multi_thread")]
+async fn values_that_are_easily_taken_for_others_come_back_as_they_were() {
+    let world = world_with(&[]).await;
+    let columns = "id int, minus float8, minuses float8[], bounded int[], boxes box[], days date[], texts text[]";
+    world.sql(&format!("create table content.bent ({columns}, primary key (id))")).await;
+    world.target("bent", columns, &["id"]).await;
+    world
+        .sql(
+            r#"insert into content.bent values
+            (1, '-0', '{-0,0,NaN}', '[0:1]={5,6}', '{(1,1),(0,0);(3,3),(2,2);NULL}', '{infinity,2026-01-01,NULL}',
+             '[2:2][3:4]={{a,"b,c"}}'),
+            (2, 0, '{{-0},{1}}', '{{1},{2}}', '{{(1,1),(0,0)};{(3,3),(2,2)}}', '{0001-01-01 BC}', '{null,"NULL",""}')"#,
+        )
+        .await;
+    let draft = draft("bent", Mode::Full, "select * from content.bent", "analytics.bent", 2);
+    let pipeline = world.pipeline(&in_python(draft, "same_bent", json!({}))).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 2);
+    let texts = |table: &str| format!("select e::text from {table} e");
+    world.assert_same(&texts("content.bent"), &format!("({}) as w", texts("analytics.bent"))).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 0, "nothing changed");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_whose_process_fails_is_tried_again_with_another_one_and_nothing_is_half_written() {
     let directory = tempfile::tempdir().unwrap();
@@ -333,13 +356,14 @@ async fn what_a_worker_has_is_published_without_what_is_broken() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::copy(Path::new(STEPS_IN_PYTHON).join("good.py"), directory.path().join("good.py")).unwrap();
     std::fs::write(directory.path().join("broken.py"), "import no_such_module").unwrap();
-    let odd = "import vitrina\n@vitrina.step(columns={'a': 'colour'})\ndef odd(rows): return rows\n";
+    let odd = "import vitrina\n@vitrina.step(columns={'a': 'colour'})\ndef odd(rows): return rows\n\
+               @vitrina.step(columns={'a': 'JSONB ARRAY'})\ndef documents(rows): return rows\n";
     std::fs::write(directory.path().join("odd.py"), odd).unwrap();
     let mut world = World::new().await;
     world.start_worker(&[("VITRINA_PYTHON_PATH", directory.path().to_str().unwrap())]);
     let names = "select string_agg(name, ' ' order by name) from etl.etl_worker_steps";
     let found = eventually("steps", || world.text(names)).await;
-    assert_eq!(found, "film_words in_blocks not_pure one_by_one same_values talks without_deep without_name");
+    assert_eq!(found, "film_words in_blocks not_pure one_by_one same_bent same_values talks without_deep without_name");
     let slug = "select declaration -> 'columns' -> 1 ->> 'type_name' || ' ' || (declaration ->> 'description')
                 from etl.etl_worker_steps where name = 'in_blocks'";
     assert_eq!(world.text(slug).await.as_deref(), Some("text Writes names in capitals, and makes a slug of them"));

@@ -1,11 +1,11 @@
 //! Further processes of a worker's steps in Python.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use serde_json::json;
 use vitrina_shared::domain::Mode;
 
-use crate::support::{World, eventually, in_python, items};
+use crate::support::{STEPS_IN_PYTHON, World, eventually, in_python, items};
 
 /// What a module connects to was there when the worker started, and is away when a further process starts.
 #[tokio::test(flavor = "multi_thread")]
@@ -36,4 +36,44 @@ async fn a_process_that_lacks_a_step_of_the_first_one_executes_no_block() {
     std::fs::remove_file(&away).unwrap();
     let run = world.succeeded(run).await;
     assert!(run.attempts >= 1 && run.rows_read == 10, "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_process_has_started_is_killed_when_it_is_found_dead() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pids");
+    let mut world = World::new().await;
+    world.start_worker(&[("VITRINA_PYTHON_PATH", STEPS_IN_PYTHON)]);
+    world.items(1, 10).await;
+    let options = json!({"file": file.to_str().unwrap()});
+    let pipeline = world.pipeline(&in_python(items("child", Mode::Full, 20), "leaves_child", options)).await;
+    world.succeeds(pipeline).await;
+    let pids = std::fs::read_to_string(&file).unwrap();
+    let (python, child) = pids.split_once(' ').unwrap();
+    let is_alive =
+        |pid: &str| std::fs::read(Path::new("/proc").join(pid).join("cmdline")).is_ok_and(|line| !line.is_empty());
+    assert!(is_alive(child));
+    assert!(Command::new("kill").args(["-9", python]).status().unwrap().success());
+    eventually("the end of Python", || async { (!is_alive(python)).then_some(()) }).await;
+    assert_eq!(world.succeeds(pipeline).await.attempts, 0);
+    eventually("the end of its child", || async { (!is_alive(child)).then_some(()) }).await;
+}
+
+/// One answer too many would be taken for that of the next block, and so on for as long as the process lives.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_was_not_asked_for_is_never_taken_for_that_of_a_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::new().await;
+    world.start_worker(&[("VITRINA_PYTHON_PATH", STEPS_IN_PYTHON), ("VITRINA_CONCURRENCY", "1")]);
+    world.items(1, 40).await;
+    for (step, attempts) in [("forks", 0..=0), ("answers_before", 1..=1), ("answers_twice", 0..=1)] {
+        world.sql("truncate analytics.item").await;
+        let file = directory.path().join(step);
+        let options = json!({"file": file.to_str().unwrap()});
+        let pipeline = world.pipeline(&in_python(items(step, Mode::Incremental, 10), step, options)).await;
+        let run = world.succeeds(pipeline).await;
+        assert!(file.exists(), "{step} did what it is there for");
+        world.assert_same("select id, upper(name), modified from content.item", "analytics.item").await;
+        assert!(run.rows_written == 40 && attempts.contains(&run.attempts), "{step}: {run:?}");
+    }
 }

@@ -5,7 +5,7 @@ use vitrina_shared::domain::{
     ErrorClass, Mode, OnRowError, PipelineDraft, ReportRequest, Task, TaskKind, column_type::ScalarType,
 };
 
-use crate::support::{World, draft};
+use crate::support::{World, draft, items};
 
 const PEOPLE: &str = r"
     create table content.person (
@@ -327,4 +327,29 @@ async fn what_steps_make_of_columns_is_compared_with_the_target_before_a_row_mov
         let error = run.error.unwrap();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+/// A step may take its time between two blocks: the server ends no session of the page meanwhile. The policy shows how long the
+/// session that reads may rest, and the trigger the one that writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_steps_are_at_work_the_sessions_of_a_page_may_rest_as_long_as_its_statement_may_take() {
+    let mut world = World::with_worker().await;
+    world.items(1, 20).await;
+    let rest = "current_setting('idle_in_transaction_session_timeout')";
+    world
+        .sql(&format!(
+            "alter table content.item enable row level security;
+             create policy rested on content.item for select using ({rest} = '10min');
+             create function analytics.rested() returns trigger language plpgsql
+             as $$ begin new.name := {rest}; return new; end $$;
+             create trigger rested before insert on analytics.item for each row execute function analytics.rested()"
+        ))
+        .await;
+    let trimmed = through(items("trimmed", Mode::Incremental, 10), &[("trim", json!({"columns": ["name"]}))]);
+    let pipeline = world.pipeline(&trimmed).await;
+    assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
+    assert_eq!(world.number("select count(*) from analytics.item where name = '10min'").await, 20);
+    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 5 }).await;
+    assert_eq!(preview["rows"].as_array().unwrap().len(), 5, "{preview}");
+    world.stop_workers().await;
 }

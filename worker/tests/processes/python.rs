@@ -43,6 +43,26 @@ async fn python_ends_with_its_worker_and_another_worker_goes_on() {
     world.assert_same("select id, upper(name), modified from content.item", "analytics.item").await;
 }
 
+/// A step that never lets go of Python's lock keeps Python from seeing that its worker is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_step_has_started_ends_with_a_worker_that_is_killed_while_python_is_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pids");
+    let world = World::new().await;
+    world.items(1, 10).await;
+    let mut worker = start(&world, &[]);
+    let options = json!({"file": file.to_str().unwrap()});
+    let pipeline = world.pipeline(&in_python(items("locked", Mode::Full, 10), "keeps_lock", options)).await;
+    let run = world.run(pipeline).await;
+    let pids = eventually("the step sleeps", || async { std::fs::read_to_string(&file).ok() }).await;
+    assert!(pids.split(' ').all(is_alive), "{pids}");
+    worker.kill();
+    eventually("the end of all", || async { (!pids.split(' ').any(is_alive)).then_some(()) }).await;
+
+    let _other = start(&world, &[]);
+    assert_eq!(world.succeeded(run).await.rows_written, 10);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_block_of_a_step_is_a_line_of_the_log_and_a_slow_one_for_everyone() {
     let directory = tempfile::tempdir().unwrap();

@@ -10,16 +10,22 @@ use super::{Configured, SourceColumn, Transform, column, schema};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedStep {
     pub name: String,
+    #[serde(default)]
     pub description: String,
     pub options_schema: Value,
     /// The columns that it adds or changes.
     pub columns: Vec<PublishedColumn>,
+    #[serde(default)]
     pub removes: Vec<String>,
     /// Further columns that it reads.
+    #[serde(default)]
     pub needs: Vec<String>,
+    #[serde(default)]
     pub per_row: bool,
+    #[serde(default)]
     pub is_pure: bool,
     /// Tells its code from any other.
+    #[serde(default)]
     pub version: String,
 }
 

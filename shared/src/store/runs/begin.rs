@@ -41,6 +41,8 @@ pub struct OpenRun {
     pub owed_step: Option<String>,
     /// The fingerprint of the relations that were asked for.
     pub catalog: Option<String>,
+    /// The code and the keys that its steps were begun with (`store::worker_steps`).
+    pub code: Option<Vec<String>>,
 }
 
 /// A column that a run walks by, as it was when its keys were read.
@@ -84,7 +86,7 @@ pub async fn open(
                etl.note_walk(g.walks_by) is distinct from g.walks_by as "is_retyped!",
                (select w.xmin::text from etl.etl_rereads w
                 where w.pipeline_id = r.pipeline_id and w.transaction = '') as owed_step,
-               etl.catalog_of($3) as catalog
+               etl.catalog_of($3) as catalog, r.code
         from etl.etl_runs r
         join etl.etl_run_ranges g on g.run_id = r.id and g.range_no = $2
         left join etl.etl_state s on s.pipeline_id = r.pipeline_id
@@ -122,6 +124,8 @@ pub struct Start {
     pub anew: Option<Anew>,
     /// The columns that it walks by; none where they are those that were noted, and as they were.
     pub walks_by: Option<Vec<WalkedColumn>>,
+    /// The code and the keys of its steps; none where it has no such steps.
+    pub code: Option<Vec<String>>,
 }
 
 /// Why a checkpoint says nothing about what is to be read.

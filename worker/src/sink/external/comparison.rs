@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// One snapshot for all of the source.
-const SNAPSHOT: &str = "begin isolation level repeatable read read only";
+const SNAPSHOT: &str = "begin isolation level repeatable read read only; \
+    set local idle_in_transaction_session_timeout = '10min'";
 /// Where more rows differ than this, that is no matter of a moment, and they are not read once more.
 const MOST_KEYS: i64 = 1000;
 /// How often what differs is read again. A run may be writing all the while.

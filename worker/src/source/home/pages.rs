@@ -19,6 +19,9 @@ use crate::{
 const READ: &str = "select key, doc, rows_read, last, more, bytes from etl_page.read($1, $2, $3, $4, $5)
     as page (key text[], doc text, rows_read bigint, last text[], more boolean, bytes bigint)";
 
+/// All rows may be with this worker's socket while steps are at work on the first ones (`session::LONGEST_STATEMENT`).
+const BEGIN: &str = "begin read only; set local idle_in_transaction_session_timeout = '10min'";
+
 /// Blocks that wait to be taken: enough for the first requests of a page to go out at once.
 const BLOCKS: usize = 2;
 
@@ -63,7 +66,7 @@ async fn read_all_but_the_last(
     let mut session = sessions.acquire().await?;
     // A receiver that wants no more rows does not wait for the rest of the page.
     session.may_not_end();
-    let mut snapshot = session.begin_named("begin read only").await?;
+    let mut snapshot = session.begin_named(BEGIN).await?;
     let last = {
         let mut items = sqlx::query_as::<_, PageRow>(READ)
             .bind(&statement.text)

@@ -6,16 +6,12 @@ use std::{
 };
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 use vitrina_shared::{
-    config::{Keys, Secret},
+    config::{Keys, Secret, fingerprint},
     domain::transform::http::KeyUse,
     store::call_keys::{self, Chosen},
 };
-
-/// Hexadecimal digits of a fingerprint.
-const FINGERPRINT: usize = 16;
 
 #[derive(Debug)]
 pub struct Pool {
@@ -82,11 +78,4 @@ impl Pool {
         }
         Ok(())
     }
-}
-
-/// Tells a key from others and does not show it.
-fn fingerprint(pool: &str, key: &Secret) -> String {
-    let digest = Sha256::digest(format!("{pool}\n{}", key.expose()));
-    let text: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    text[..FINGERPRINT].to_owned()
 }

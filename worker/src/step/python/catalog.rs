@@ -11,6 +11,9 @@ use super::{
     pool::Pool,
 };
 
+/// Types of arrays of which no value can be told to be one.
+const NO_SUCH_ARRAYS: [&str; 2] = ["json[]", "jsonb[]"];
+
 impl Python {
     /// Finds the steps of this worker; none where it has no directory, or no Python. What is wrong is logged: pipelines without
     /// such steps run all the same.
@@ -54,6 +57,14 @@ async fn published(
             );
             return Ok(None);
         };
+        if NO_SUCH_ARRAYS.contains(&column.type_name.as_str()) {
+            tracing::error!(
+                step = declared.name,
+                column = name,
+                "the step is left out: a list in `{type_name}` may be an element or a dimension, so declare `jsonb`"
+            );
+            return Ok(None);
+        }
         columns.push(column);
     }
     let Declared { name, description, removes, needs, options_schema, per_row, pure, .. } = declared;

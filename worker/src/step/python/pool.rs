@@ -38,23 +38,29 @@ impl Pool {
         self.asked.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Has a block executed. The process is used again if it has answered; otherwise it is killed.
-    pub async fn ask(&self, step: &str, id: u64, request: &[u8]) -> Result<Vec<u8>, ProcessError> {
+    /// Has a block executed. The process is used again if `understand` takes its answer; otherwise it is killed.
+    pub async fn ask<T>(
+        &self,
+        step: &str,
+        id: u64,
+        request: &[u8],
+        understand: impl FnOnce(&[u8]) -> Result<T, ProcessError>,
+    ) -> Result<T, ProcessError> {
         let ended = |_| ProcessError::Ended("is not wanted any more".to_owned());
         let _room = self.room.acquire().await.map_err(ended)?;
         let mut process = match self.idle() {
             Some(process) => process,
             None => self.start().await?,
         };
-        let answer = process.ask((step, id), request, self.config.timeout).await?;
+        let understood = understand(&process.ask((step, id), request, self.config.timeout).await?)?;
         unpoisoned(&self.idle).push(process);
-        Ok(answer)
+        Ok(understood)
     }
 
-    /// A process that waits for work; one that has died meanwhile is left out.
+    /// A process that waits for work. One that has died meanwhile, or said something, is killed with what it has started.
     fn idle(&self) -> Option<Process> {
         let mut idle = unpoisoned(&self.idle);
-        std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.is_alive().then_some(process))
+        std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.is_waiting().then_some(process))
     }
 
     /// All processes execute the code that the worker has published, and have all of its steps.

@@ -2,12 +2,13 @@
 
 use std::{io, path::Path, process::Stdio, time::Duration};
 
+use futures_util::FutureExt;
 use rand::RngExt;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::{
-    io::BufReader,
+    io::{AsyncBufReadExt, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
@@ -50,6 +51,8 @@ pub enum ProcessError {
     TooLate(Duration),
     #[error("the Python process answers what is no answer")]
     Rubbish,
+    #[error("the Python process answered what it was not asked")]
+    Unasked,
     #[error("the code in VITRINA_PYTHON_PATH has changed since this worker started: restart the worker")]
     Changed,
     #[error("a further Python process has other steps than the first one: the log says what it could not import")]
@@ -60,7 +63,7 @@ impl ProcessError {
     /// Whether another process may do better: memory and what a module connects to may be there a moment later.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Ended(_) | Self::OutOfMemory | Self::Rubbish => true,
+            Self::Ended(_) | Self::OutOfMemory | Self::Rubbish | Self::Unasked => true,
             Self::NotStarted(_) | Self::TooLate(_) | Self::Changed | Self::Incomplete => false,
         }
     }
@@ -112,9 +115,19 @@ impl Process {
         }
     }
 
-    /// Whether it has not ended since the last answer.
-    pub fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+    /// Whether it waits for a request: it has not ended since the last answer, and has said nothing.
+    pub fn is_waiting(&mut self) -> bool {
+        !self.has_ended() && self.replies.fill_buf().now_or_never().is_none()
+    }
+
+    /// It is not waited for here, so that its number is still its own when its group is killed.
+    fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.id().is_none_or(|id| !matches!(waitid(WaitId::Pid(id), look), Ok(None)))
+    }
+
+    fn id(&self) -> Option<Pid> {
+        self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
     }
 
     /// Sends a request and returns the answer. A process that is dropped meanwhile, or did not answer, is killed.
@@ -126,6 +139,9 @@ impl Process {
     ) -> Result<Vec<u8>, ProcessError> {
         self.output.begin(step);
         let answer = timeout(limit, self.exchange(request)).await.map_err(|_late| ProcessError::TooLate(limit))??;
+        if !answer.starts_with(format!("{{\"id\":{id},").as_bytes()) {
+            return Err(ProcessError::Unasked);
+        }
         self.output.wait_for(id).await;
         Ok(answer)
     }
@@ -153,8 +169,7 @@ impl Process {
 
     /// Kills the process and what it has started. Until it was waited for, no other one can have its number.
     fn kill(&self) {
-        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(Err(error)) = id.map(|id| kill_process_group(id, Signal::KILL)) {
+        if let Some(Err(error)) = self.id().map(|id| kill_process_group(id, Signal::KILL)) {
             tracing::debug!(error = %error, "a Python process could not be killed");
         }
     }

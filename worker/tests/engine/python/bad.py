@@ -1,6 +1,9 @@
 """Steps that do what no step should. Those with `once` do it where the file of that name is not there yet."""
 
+import ctypes
 import os
+import subprocess
+import sys
 import time
 
 import vitrina
@@ -67,6 +70,72 @@ def prints(rows, options):
         print("rubbish", "x" * 500)
     os.write(1, b"VTR1\x00\x00\x00\x02{}\xff\xfe no line end")
     os.system("echo from another program")
+    return capitals(rows)
+
+
+def note_child(options):
+    """Starts a program and leaves the numbers of this process and of it for the test."""
+    child = subprocess.Popen(["sleep", "600"])
+    file = options["file"]
+    with open(file + ".new", "w") as made:
+        made.write(f"{os.getpid()} {child.pid}")
+    os.rename(file + ".new", file)
+
+
+@bad
+def leaves_child(rows, options):
+    if not os.path.exists(options["file"]):
+        note_child(options)
+    return capitals(rows)
+
+
+@bad
+def keeps_lock(rows, options):
+    """Sleeps without letting any other thread of Python work"""
+    if not os.path.exists(options["file"]):
+        note_child(options)
+        ctypes.PyDLL(None).sleep(600)
+    return capitals(rows)
+
+
+@bad
+def forks(rows, options):
+    """As does who forgets to end the process that was forked"""
+    if is_first(options):
+        os.fork()
+    return capitals(rows)
+
+
+def host():
+    """The frame of the package that writes answers."""
+    frame = sys._getframe()
+    while "replies" not in frame.f_locals:
+        frame = frame.f_back
+    return frame
+
+
+@bad
+def answers_before(rows, options):
+    """An answer that nobody asked for, and then its own"""
+    if is_first(options):
+        frame = host()
+        rubbish = ",".join(['["WRONG"]'] * len(rows))
+        frame.f_globals["_write"](frame.f_locals["replies"], f'{{"id":0,"rows":[{rubbish}]}}')
+    return capitals(rows)
+
+
+@bad
+def answers_twice(rows, options):
+    """The same answer again, which stays in the pipe"""
+    if is_first(options):
+        package = host().f_globals
+        write = package["_write"]
+
+        def twice(replies, text):
+            write(replies, text)
+            write(replies, text)
+
+        package["_write"] = twice
     return capitals(rows)
 
 

@@ -90,6 +90,23 @@ def same_values(row):
     return {name: row[name] for name in EXPECTED}
 
 
+BENT = {
+    "minus": "float8",
+    "minuses": "float8[]",
+    "bounded": "int[]",
+    "boxes": "box[]",
+    "days": "date[]",
+    "texts": "text[]",
+}
+
+
+@vitrina.step(columns=BENT, pure=True)
+def same_bent(rows):
+    """Values that are easily taken for others"""
+    assert all(isinstance(row["boxes"], list) for row in rows), rows
+    return [{"id": row["id"], **{name: row[name] for name in BENT}} for row in rows]
+
+
 @vitrina.step(columns={"title": "text", "genres": "text[]", "length": "int"}, pure=True)
 def film_words(rows):
     return [
