@@ -84,7 +84,7 @@ impl<'a> Asking<'a> {
         let step = &self.service.step;
         let input = match step.rows_per_call {
             0 | 1 => step.templates.for_row(row)?.digest(),
-            _ => step.templates.digest_of(row),
+            _ => step.templates.digest_of(row)?,
         };
         let key = match step.entity.is_empty() {
             true => input,

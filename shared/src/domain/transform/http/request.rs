@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
 use super::{
-    super::{RowDocument, pointer},
+    super::{RowDocument, pointer, value::Json},
     options::{Method, Options, PollOptions},
     template::{Template, context, values},
 };
@@ -155,17 +155,20 @@ impl Templates {
 
     /// The request for one row.
     pub fn for_row(&self, row: &RowDocument) -> Result<Request, String> {
-        self.fill(&context(values(row, &self.columns)))
+        self.fill(&context(values(row, &self.columns))?)
     }
 
     /// The request for several rows.
     pub fn for_rows<'a>(&self, rows: impl IntoIterator<Item = &'a RowDocument>) -> Result<Request, String> {
-        let rows: Vec<Value> = rows.into_iter().map(|row| context(values(row, &self.columns))).collect();
-        self.fill(&context(std::iter::once((ROWS.to_owned(), Value::from(rows)))))
+        let rows = rows.into_iter().map(|row| context(values(row, &self.columns)));
+        let rows = Value::from(rows.collect::<Result<Vec<_>, _>>()?);
+        self.fill(&context(std::iter::once(Ok((ROWS.to_owned(), rows))))?)
     }
 
-    /// Tells what a row contributes to a call for several from what any other does.
-    pub fn digest_of(&self, row: &RowDocument) -> [u8; 32] {
+    /// Tells what a row contributes to a call for several from what any other does. A row that cannot be read contributes nothing:
+    /// the others go without it.
+    pub fn digest_of(&self, row: &RowDocument) -> Result<[u8; 32], String> {
+        context(values(row, &self.columns))?;
         let mut digest = Sha256::new();
         let templates =
             [&self.url].into_iter().chain(self.headers.iter().map(|(_, template)| template)).chain(&self.body);
@@ -174,7 +177,7 @@ impl Templates {
             take_in(&mut digest, column);
             take_in(&mut digest, row.raw(column).unwrap_or("null"));
         }
-        digest.finalize().into()
+        Ok(digest.finalize().into())
     }
 
     fn fill(&self, context: &Value) -> Result<Request, String> {
@@ -238,7 +241,7 @@ impl Poll {
     }
 
     pub fn request(&self, id: &str, row: &RowDocument) -> Result<Request, String> {
-        let context = context(values(row, &self.columns).chain([(ID.to_owned(), Value::from(id))]));
+        let context = context(values(row, &self.columns).chain([Ok((ID.to_owned(), Value::from(id)))]))?;
         let url = self.url.render(&context).map_err(|refusal| format!("poll.url: {refusal}"))?;
         let url = self.origin.address(&url).map_err(|refusal| format!("poll.url: {refusal}"))?;
         Ok(Request { method: Method::Get, url, headers: Vec::new(), body: None })
@@ -254,11 +257,13 @@ impl Poll {
     }
 }
 
+/// A text, or what is written there; an answer that cannot be read has none.
 fn text_at(document: &str, path: &[String]) -> Option<String> {
-    match serde_json::from_str(pointer::find(document, path)?).ok()? {
-        serde_json::Value::String(text) => Some(text),
-        value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
-        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => None,
+    match Json::read(pointer::find(document, path).ok()??)? {
+        Json::Text(text) => Some(text),
+        Json::Number(digits) => Some(digits.to_owned()),
+        Json::Boolean(value) => Some(value.to_string()),
+        Json::Null | Json::Structure => None,
     }
 }
 

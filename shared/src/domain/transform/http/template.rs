@@ -13,6 +13,7 @@ use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, filters,
     value::{Object, Value, ValueKind},
 };
+use serde_json::value::RawValue;
 
 use super::super::RowDocument;
 
@@ -20,6 +21,7 @@ use super::super::RowDocument;
 pub const MAX_TEMPLATE_BYTES: usize = 16 * 1024;
 const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 32;
+const DEEPEST_VALUE: usize = 128;
 /// A filter may make a text a few times as long.
 const MAX_FILTERS: usize = 3;
 const FILTERS: [&str; 9] = ["tojson", "urlencode", "upper", "lower", "trim", "default", "length", "first", "last"];
@@ -172,24 +174,40 @@ impl io::Write for Bounded {
 pub fn values<'a>(
     row: &RowDocument,
     columns: impl IntoIterator<Item = &'a String>,
-) -> impl Iterator<Item = (String, Value)> {
-    columns.into_iter().map(|name| (name.clone(), value(row.raw(name).unwrap_or("null"))))
+) -> impl Iterator<Item = Result<(String, Value), String>> {
+    columns.into_iter().map(|name| {
+        let value = value(row.raw(name).unwrap_or("null"), 0);
+        Ok((name.clone(), value.ok_or_else(|| format!("column `{name}` has json that cannot be read"))?))
+    })
 }
 
 /// What a template takes names from.
-pub fn context(values: impl Iterator<Item = (String, Value)>) -> Value {
-    Value::from_object(values.collect::<BTreeMap<_, _>>())
+pub fn context(values: impl Iterator<Item = Result<(String, Value), String>>) -> Result<Value, String> {
+    Ok(Value::from_object(values.collect::<Result<BTreeMap<_, _>, _>>()?))
 }
 
-/// A value of a row. A number that is no whole one of 64 bits keeps its digits and is no number to the template.
-fn value(raw: &str) -> Value {
-    match raw.as_bytes().first() {
+/// A value of a row, or of what is inside of it. A number that is no whole one of 64 bits keeps its digits and is no number to
+/// the template. None where it is no JSON to PostgreSQL, or nested deeper than any.
+fn value(raw: &str, depth: usize) -> Option<Value> {
+    if depth > DEEPEST_VALUE {
+        return None;
+    }
+    Some(match raw.as_bytes().first() {
         None | Some(b'n') => Value::from(()),
         Some(b't') => Value::from(true),
         Some(b'f') => Value::from(false),
-        Some(b'"' | b'{' | b'[') => serde_json::from_str(raw).unwrap_or_default(),
+        Some(b'"') => Value::from(serde_json::from_str::<String>(raw).ok()?),
+        Some(b'{') => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(raw).ok()?;
+            let fields = fields.into_iter().map(|(name, inner)| Some((name, value(inner.get(), depth + 1)?)));
+            Value::from_object(fields.collect::<Option<BTreeMap<_, _>>>()?)
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
+            Value::from(items.into_iter().map(|inner| value(inner.get(), depth + 1)).collect::<Option<Vec<_>>>()?)
+        }
         Some(_) => raw.parse::<i64>().map_or_else(|_| Value::from_object(Digits(raw.to_owned())), Value::from),
-    }
+    })
 }
 
 #[derive(Debug)]
@@ -251,12 +269,12 @@ mod tests {
 
     use super::*;
 
-    const ROW: &str = r#"{"name":"Ä & <b>\"","n":7,"price":12345678901234567890.10,"none":null,"doc":{"a":[1,{"b":"x"}]},"yes":true}"#;
+    const ROW: &str = r#"{"name":"Ä & <b>\"","n":7,"price":12345678901234567890.10,"none":null,"doc":{"a":[1,{"b":"x"}],"n":0.10,"e":{}},"yes":true}"#;
 
     fn rendered(text: &str) -> Result<String, String> {
         let row = RowDocument::parse(ROW).expect("a row");
         let names = ["name", "n", "price", "none", "doc", "yes"].map(str::to_owned);
-        Template::parse(text)?.render(&context(values(&row, &names)))
+        Template::parse(text)?.render(&context(values(&row, &names))?)
     }
 
     #[test]
@@ -267,7 +285,8 @@ mod tests {
             ("{{ name | urlencode }}", "%C3%84%20%26%20%3Cb%3E%22"),
             ("{{ price }}/{{ price | tojson }}", "12345678901234567890.10/12345678901234567890.10"),
             ("{{ n }} {{ yes }} {{ none }} {{ none | tojson }} {{ none | default('-', true) }}", "7 true  null -"),
-            ("{{ doc.a[1].b }} {{ doc | tojson }}", r#"x {"a":[1,{"b":"x"}]}"#),
+            ("{{ doc.a[1].b }} {{ doc | tojson }}", r#"x {"a":[1,{"b":"x"}],"e":{},"n":0.10}"#),
+            ("{{ doc.n }} {{ doc.e }}", "0.10 {}"),
             ("{{ doc.a | first }} {{ doc.a | length }} {{ name | upper | trim }}", "1 2 Ä & <B>\""),
             ("{{ name if n > 5 else 'few' }} { n } }}", "Ä & <b>\" { n } }}"),
         ] {
@@ -307,9 +326,19 @@ mod tests {
         let long = "x".repeat(MAX_RENDERED_BYTES);
         let row = RowDocument::parse(&serde_json::json!({"long": long}).to_string()).expect("a row");
         let names = ["long".to_owned()];
-        let render = |text: &str| Template::parse(text).expect(text).render(&context(values(&row, &names)));
+        let render = |text: &str| Template::parse(text).expect(text).render(&context(values(&row, &names))?);
         assert_eq!(render("{{ long }}").map(|text| text.len()), Ok(MAX_RENDERED_BYTES));
         assert!(render("{{ long }}{{ long }}").expect_err("twice").contains("more than"));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_not_taken_for_null() {
+        let deep = format!("{}1{}", "[".repeat(DEEPEST_VALUE + 2), "]".repeat(DEEPEST_VALUE + 2));
+        for doc in [r#"{"\ud800":1}"#, r#"{"a":["\ud800"]}"#, r#""\ud800""#, &deep] {
+            let row = RowDocument::parse(&format!(r#"{{"doc":{doc}}}"#)).expect("a row");
+            let refusal = context(values(&row, &["doc".to_owned()])).expect_err(doc);
+            assert_eq!(refusal, "column `doc` has json that cannot be read", "{doc}");
+        }
     }
 
     proptest! {

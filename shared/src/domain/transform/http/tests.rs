@@ -95,6 +95,9 @@ fn several_rows_are_one_call_and_each_is_remembered_by_what_it_contributes() {
     let other = RowDocument::parse(r#"{"id":1,"name":"a","x":7}"#).expect("a row");
     assert_eq!(step.templates.digest_of(&rows[0]), step.templates.digest_of(&other));
     assert_ne!(step.templates.digest_of(&rows[0]), step.templates.digest_of(&rows[1]));
+    let unreadable = RowDocument::parse(r#"{"id":1,"name":{"\ud800":1}}"#).expect("a row");
+    let refusal = step.templates.digest_of(&unreadable).expect_err("half of a pair");
+    assert_eq!(refusal, "column `name` has json that cannot be read");
 }
 
 #[test]
@@ -136,7 +139,10 @@ fn a_poll_takes_the_id_and_reads_the_state() {
     }}));
     let poll = http(&options).expect("a step").poll.expect("a poll");
     assert_eq!(poll.id_in(r#"{"job":{"id":17}}"#).as_deref(), Some("17"));
+    let long = "12345678901234567890123";
+    assert_eq!(poll.id_in(&format!(r#"{{"job":{{"id":{long}}}}}"#)).as_deref(), Some(long));
     assert_eq!(poll.id_in(r#"{"job":{}}"#), None);
+    assert_eq!(poll.id_in(r#"{"job":{"id":1,"\ud800":1}}"#), None);
     let row = RowDocument::parse(r#"{"name":"n"}"#).expect("a row");
     let request = poll.request("a/b", &row).expect("a request");
     assert_eq!(request.url.as_str(), "https://api.example.org/jobs/a%2Fb?u=n");
