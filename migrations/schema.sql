@@ -274,11 +274,15 @@ CREATE FUNCTION etl.note_files(noted jsonb, now jsonb) RETURNS jsonb
     AS $$
     select case
         when noted is null or now is null then coalesce(noted, now)
-        else noted || jsonb_build_object('files', (now -> 'files') || coalesce(nullif(noted -> 'files', 'null'), '{}'))
+        else noted || jsonb_build_object('files', came.files || coalesce(nullif(noted -> 'files', 'null'), '{}'))
     end
+    from (
+        select coalesce(jsonb_object_agg(part, part::oid), '{}')
+        from jsonb_object_keys(nullif(now -> 'files', 'null')) part
+    ) came (files)
 $$;
 
-COMMENT ON FUNCTION etl.note_files(noted jsonb, now jsonb) IS 'What is noted of a mart that a run has written meanwhile: the files of before, and those of parts that came since';
+COMMENT ON FUNCTION etl.note_files(noted jsonb, now jsonb) IS 'What is noted of a mart that a run has written meanwhile: the files of before, and the first ones of parts that came since';
 
 CREATE FUNCTION etl.note_walk(walk jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE STRICT

@@ -1,13 +1,18 @@
-//! Keys that steps use: `VITRINA_KEYS_<POOL>`, a variable for each pool.
+//! Keys that steps use: `VITRINA_KEYS_<POOL>`, a variable for each pool, and the servers that they may be sent to.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use sha2::{Digest, Sha256};
+use url::Host;
 
 use super::{env::Env, secret::Secret};
+use crate::domain::hosts::AllowedHosts;
 
 /// The beginning of the variables' names.
 const BEGINNING: &str = "VITRINA_KEYS_";
+
+/// Which keys may be sent where.
+const RECEIVERS: &str = "VITRINA_HTTP_KEYS";
 
 /// How wrong pools are reported: the name of a variable is fixed text.
 const ANY: &str = "VITRINA_KEYS_<POOL>";
@@ -17,7 +22,14 @@ const FINGERPRINT: usize = 16;
 
 /// Pools of keys by their names. A key never comes from the database, and is in no pipeline.
 #[derive(Debug, Clone, Default)]
-pub struct Keys(Arc<BTreeMap<String, Vec<Secret>>>);
+pub struct Keys(Arc<Pools>);
+
+#[derive(Debug, Default)]
+struct Pools {
+    keys: BTreeMap<String, Vec<Secret>>,
+    /// The servers that keys of a pool may be sent to; none where the pool is not named.
+    receivers: BTreeMap<String, AllowedHosts>,
+}
 
 impl Keys {
     pub(super) fn read(env: &mut Env) -> Self {
@@ -35,18 +47,32 @@ impl Keys {
             }
             pools.insert(pool, keys);
         }
-        Self(Arc::new(pools))
+        let receivers = env.parsed(RECEIVERS, receivers).unwrap_or_default();
+        Self(Arc::new(Pools { keys: pools, receivers }))
+    }
+
+    /// Whether keys of a pool may be sent to a server. An operator of the API chooses both, so the environment says which belong
+    /// together.
+    pub fn check_receiver(&self, pool: &str, host: &Host<&str>, port: u16) -> Result<(), String> {
+        let receivers = self.0.receivers.get(pool);
+        if receivers.is_some_and(|hosts| hosts.check_host(host, port).is_ok()) {
+            return Ok(());
+        }
+        Err(format!(
+            "keys of {BEGINNING}{pool} may not be sent to {host}:{port}: set {RECEIVERS}={pool}={host} in the environment of every worker"
+        ))
     }
 
     /// The keys of a pool, or why there is none.
     pub fn all(&self, pool: &str) -> Result<&[Secret], String> {
-        let keys = self.0.get(pool).map(Vec::as_slice);
+        let keys = self.0.keys.get(pool).map(Vec::as_slice);
         keys.ok_or_else(|| format!("this worker has no key: set {BEGINNING}{pool} in the environment of every worker"))
     }
 
     /// The pools that have exactly one key, each with what tells it from others.
     pub fn single(&self) -> impl Iterator<Item = (&str, String)> {
         self.0
+            .keys
             .iter()
             .filter(|(_, keys)| keys.len() == 1)
             .map(|(pool, keys)| (pool.as_str(), fingerprint(pool, &keys[0])))
@@ -59,6 +85,20 @@ impl Keys {
             keys => Err(format!("{BEGINNING}{pool} has {} keys, and this step takes exactly one", keys.len())),
         }
     }
+}
+
+/// Reads `POOL=host`, separated by commas.
+fn receivers(list: &str) -> Result<BTreeMap<String, AllowedHosts>, String> {
+    let mut receivers = BTreeMap::<String, AllowedHosts>::new();
+    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let wrong = || {
+            format!("has \"{part}\", and takes POOL=host separated by commas: OPENAI=api.example.org, EU=10.1.2.3:8443")
+        };
+        let (pool, host) = part.split_once('=').ok_or_else(wrong)?;
+        let host = AllowedHosts::parse(host).map_err(|_| wrong())?;
+        receivers.entry(pool.trim().to_owned()).or_default().add(host);
+    }
+    Ok(receivers)
 }
 
 /// Tells a key from others and does not show it.
@@ -88,6 +128,26 @@ mod tests {
         assert_eq!(keys.single().map(|(pool, _)| pool).collect::<Vec<_>>(), ["PEOPLE"]);
         assert!(keys.only("NONE").expect_err("none").contains("set VITRINA_KEYS_NONE"));
         assert!(!format!("{keys:?}").contains("0123"), "{keys:?}");
+    }
+
+    #[test]
+    fn keys_are_sent_only_to_the_servers_of_their_pool() {
+        let keys = keys(&[
+            ("VITRINA_KEYS_PEOPLE", "0123456789abcdef"),
+            ("VITRINA_KEYS_EU", "0123456789abcdef"),
+            ("VITRINA_HTTP_KEYS", "EU=eu.example, EU=10.1.2.3:8443,US=us.example"),
+        ]);
+        let keys = keys.expect("good keys");
+        let check = |pool: &str, host: &str, port| {
+            let url = url::Url::parse(&format!("http://{host}")).expect(host);
+            keys.check_receiver(pool, &url.host().expect(host), port)
+        };
+        assert_eq!(check("EU", "eu.example", 443), Ok(()));
+        assert_eq!(check("EU", "10.1.2.3", 8443), Ok(()));
+        for (pool, host, port) in [("EU", "us.example", 443), ("EU", "10.1.2.3", 80), ("PEOPLE", "eu.example", 443)] {
+            let refusal = check(pool, host, port).expect_err(host);
+            assert!(refusal.contains(&format!("VITRINA_HTTP_KEYS={pool}={host}")), "{refusal}");
+        }
     }
 
     #[test]

@@ -147,6 +147,7 @@ mod tests {
             ("VITRINA_REPORTS_KEPT_DAYS", "for ever"),
             ("VITRINA_TRANSITIONS_KEPT_DAYS", "36501"),
             ("VITRINA_CALLS_KEPT_DAYS", "0"),
+            ("VITRINA_HTTP_KEYS", "OPENAI"),
             ("VITRINA_HTTP_HOSTS", "http://a.example"),
         ];
         let errors = Env::from_pairs(pairs).read::<WorkerConfig>().expect_err("all are wrong");

@@ -45,6 +45,10 @@ impl AllowedHosts {
         parts.map(|part| Entry::parse(part).ok_or_else(|| wrong(part))).collect::<Result<_, _>>().map(Self)
     }
 
+    pub fn add(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
     /// Whether a URL may name this host: before it is resolved.
     pub fn check_host(&self, host: &Host<&str>, port: u16) -> Result<(), Refused> {
         let is_listed = match host {

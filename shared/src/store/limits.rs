@@ -98,7 +98,8 @@ pub async fn put(connection: &mut PgConnection, name: &str, rate: Rate) -> sqlx:
         insert into etl.etl_limits as l (name, tokens, period_seconds, burst)
         values ($1, $2, $3::float8::numeric, $4)
         on conflict (name) do update
-        set tokens = excluded.tokens, period_seconds = excluded.period_seconds, burst = excluded.burst, updated_at = now(),
+        set tokens = excluded.tokens, period_seconds = excluded.period_seconds, burst = excluded.burst, rests_until = null,
+            updated_at = now(),
             spent_until = case
                 when l.spent_until > clock_timestamp() then clock_timestamp() + least(
                     (l.spent_until - clock_timestamp())

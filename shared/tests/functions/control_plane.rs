@@ -324,7 +324,7 @@ async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten()
         let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.{mart}'))::text");
         assert_eq!(text(&mut app, &other).await, is_other.to_string(), "{change}");
     }
-    // A part that came while a run was writing is noted at its end; those that were noted before keep their files.
+    // A part that came while a run was writing is noted with its first file; those that were noted before keep their files.
     run(db.admin(), "truncate analytics.parts; drop table analytics.parts; create table analytics.parts (id int) partition by list (id)").await;
     let begun = text(&mut app, "select etl.files_of('analytics.parts')::text").await;
     assert!(begun.contains(r#""files": {}"#), "{begun}");
@@ -340,6 +340,10 @@ async fn a_mart_is_another_one_once_it_was_created_anew_truncated_or_rewritten()
     let other = format!("select etl.is_other_mart('{noted}', etl.files_of('analytics.parts'))::text");
     assert_eq!(text(&mut app, &other).await, "false");
     run(db.admin(), "truncate analytics.part").await;
+    assert_eq!(text(&mut app, &other).await, "true");
+    // Also where it was truncated before it was noted.
+    let noted_since = format!("etl.note_files('{begun}', etl.files_of('analytics.parts'))");
+    let other = format!("select etl.is_other_mart({noted_since}, etl.files_of('analytics.parts'))::text");
     assert_eq!(text(&mut app, &other).await, "true");
     let kept = format!("select (etl.note_files('{noted}', etl.files_of('analytics.parts')) = '{noted}')::text");
     assert_eq!(text(&mut app, &kept).await, "true");

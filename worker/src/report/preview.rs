@@ -66,7 +66,7 @@ pub async fn try_step(
     let (subject, _) = subject::open(env, job, report, as_shown).await?;
     let (query, _) = subject.draft().reader().ok_or_else(|| BatchError::fatal("the pipeline has no query"))?;
     let tasks = [Task::reader(query), Task { order_index: 2, target_table: None, ..step.clone() }];
-    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, &tasks).await?;
+    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, (&tasks, None)).await?;
     let stages = stages(env, &subject, &tasks)?;
     let columns = stages[1].iter().map(|column| described(column, &column.type_name)).collect();
     let steps = env.steps.sequence(&tasks, &[], Arriving { stages: &stages, arrays_as_text: false })?;

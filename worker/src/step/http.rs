@@ -69,7 +69,7 @@ pub(super) fn construct(options: &Map<String, Value>, outside: &Outside) -> Resu
     let service = Service {
         client: Client::new(&hosts, &step.templates.origin)?,
         polled: Client::new(&hosts, polled)?,
-        keys: step.keys.as_ref().map(|how| Pool::new(how, &keys)).transpose()?,
+        keys: step.keys.as_ref().map(|how| Pool::new(how, &keys, &[&step.templates.origin, polled])).transpose()?,
         room: Semaphore::new(step.concurrency),
         timeout: Duration::from_secs(step.timeout_seconds.into()),
         step,

@@ -187,6 +187,18 @@ impl StepRegistry {
     }
 }
 
+/// The most that steps may make of a block of rows, which has about half a megabyte when it is read.
+const MOST_BLOCK_BYTES: usize = 256 * 1024 * 1024;
+
+/// Whether a block may have so many bytes after a step.
+pub(super) fn within_block(bytes: usize) -> Result<(), StepError> {
+    if bytes <= MOST_BLOCK_BYTES {
+        return Ok(());
+    }
+    let message = format!("makes more than {MOST_BLOCK_BYTES} bytes of one block of rows: let the query return less");
+    Err(StepError::ours(ErrorClass::Fatal, message))
+}
+
 /// Rows between which others have their turn.
 const ROWS_AT_ONCE: usize = 16;
 
@@ -198,13 +210,18 @@ struct RowStep(Box<dyn RowTransform>);
 impl Step for RowStep {
     async fn execute(&self, _: &StepContext, block: Block) -> Result<Processed, StepError> {
         let mut processed = Processed { rows: Vec::with_capacity(block.len()), rejected: Vec::new() };
+        let mut bytes = 0;
         for (place, mut row) in block.into_iter().enumerate() {
             if place % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 {
                 // Only between two rows can a run be cancelled, or its deadline pass.
                 tokio::task::yield_now().await;
             }
             match self.0.apply(&mut row.document) {
-                Ok(Outcome::Kept) => processed.rows.push(row),
+                Ok(Outcome::Kept) => {
+                    bytes += row.document.bytes();
+                    within_block(bytes)?;
+                    processed.rows.push(row);
+                }
                 Ok(Outcome::Dropped) => {}
                 Err(reason) => processed.rejected.push(row.reject(reason)),
             }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Configured, Outcome, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, by_column_schema, column,
-    named_type, options, some_columns, value::fit,
+    named_type, options, some_columns,
+    value::{fit, fit_float},
 };
 use crate::domain::column_type::{Scalar, ScalarType};
 
@@ -27,6 +28,8 @@ struct Options {
 #[derive(Debug)]
 struct Cast {
     columns: BTreeMap<String, &'static ScalarType>,
+    /// Columns of floating-point numbers among them, as they arrive, and whether they are `real`.
+    floats: BTreeMap<String, bool>,
 }
 
 fn schema() -> Value {
@@ -46,7 +49,7 @@ fn configure(given: &Map<String, Value>) -> Result<Configured, String> {
         named_type(&name).map(|made| (column.clone(), made)).map_err(|refusal| format!("columns.{column}: {refusal}"))
     };
     let columns: Result<_, String> = given.columns.into_iter().map(named).collect();
-    Ok(Configured::Row(Box::new(Cast { columns: columns? })))
+    Ok(Configured::Row(Box::new(Cast { columns: columns?, floats: BTreeMap::new() })))
 }
 
 /// Whether values of a column can become values of the type. What cannot be told apart by its JSON is left to SQL.
@@ -101,13 +104,23 @@ impl Transform for Cast {
 }
 
 impl RowTransform for Cast {
+    fn prepare(&mut self, columns: &[SourceColumn]) -> Result<(), String> {
+        let floats = columns.iter().filter_map(|column| match column.value_type().scalar() {
+            Some(Scalar::Real) => Some((column.name.clone(), true)),
+            Some(Scalar::Double) => Some((column.name.clone(), false)),
+            Some(_) | None => None,
+        });
+        self.floats = floats.filter(|(name, _)| self.columns.contains_key(name)).collect();
+        Ok(())
+    }
+
     fn apply(&self, row: &mut RowDocument) -> Result<Outcome, String> {
         for (name, to) in &self.columns {
             let Some(raw) = row.raw(name) else { continue };
-            let fitting = if to.scalar == Scalar::Json && !raw.starts_with('"') {
-                Some(raw.to_owned())
-            } else {
-                fit(raw, to.scalar)
+            let fitting = match self.floats.get(name) {
+                Some(single) => fit_float(raw, *single, to.scalar),
+                None if to.scalar == Scalar::Json && !raw.starts_with('"') => Some(raw.to_owned()),
+                None => fit(raw, to.scalar),
             };
             let json = fitting.ok_or_else(|| format!("column `{name}` has a value that is no {}", to.name))?;
             row.set_json(name, json)?;
@@ -133,6 +146,17 @@ mod tests {
         assert_eq!(row, Ok(Some(r#"{"id":1,"n":12,"t":"7.50"}"#.to_owned())));
         let refusal = applied(&mut cast, &columns, r#"{"id":1,"n":"a secret","t":null}"#).expect_err("no number");
         assert_eq!(refusal, "column `n` has a value that is no integer");
+    }
+
+    #[test]
+    fn a_float_has_the_same_value_as_the_one_that_an_expression_gives() {
+        let columns = [column("r", "real")];
+        let row = r#"{"r":0.1}"#;
+        let mut cast = configure("cast", json!({"columns": {"r": "float8"}})).expect("a cast");
+        let mut set = configure("set", json!({"columns": {"r": {"expression": "r"}}})).expect("a set");
+        let expected = Ok(Some(r#"{"r":0.10000000149011612}"#.to_owned()));
+        assert_eq!(applied(&mut cast, &columns, row), expected);
+        assert_eq!(applied(&mut set, &columns, row), expected);
     }
 
     #[test]

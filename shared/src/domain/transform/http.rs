@@ -115,9 +115,9 @@ impl Http {
 }
 
 impl Http {
-    /// The answers of a call for several rows.
+    /// The answers of a call for several rows. An answer that cannot be read has none.
     pub fn answers_in<'a>(&self, document: &'a str) -> Option<&'a str> {
-        pointer::find(document, &self.answers_at)
+        pointer::find(document, &self.answers_at).ok()?
     }
 }
 

@@ -121,6 +121,22 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_cannot_be_read_rejects_its_row() {
+        for (doc, path) in [
+            (r#"{"\ud800":1,"a":2}"#, "/a"),
+            (r#"{"a":{"\udfff\ud800":1,"b":2}}"#, "/a/b"),
+            (r#"[{"\ud800":1}]"#, "/0/x"),
+        ] {
+            let mut extract = extract(path, "bigint").expect(path);
+            let refusal = applied(&mut extract, &[column("doc", "json")], &format!(r#"{{"doc":{doc}}}"#));
+            assert_eq!(refusal, Err("column `new`: the json has a name that cannot be read".to_owned()), "{path}");
+        }
+        let mut past = extract("/a/b", "bigint").expect("an extract");
+        let row = applied(&mut past, &[column("doc", "json")], r#"{"doc":{"a":[{"\ud800":1}]}}"#);
+        assert_eq!(row, Ok(Some(r#"{"doc":{"a":[{"\ud800":1}]},"new":null}"#.to_owned())));
+    }
+
+    #[test]
     fn the_source_is_json_and_the_new_column_is_new() {
         let step = extract("/a", "text").expect("an extract");
         assert!(step.columns(&mut vec![column("doc", "text")]).expect_err("text").contains("not json"));

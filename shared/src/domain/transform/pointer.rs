@@ -59,7 +59,8 @@ pub(super) fn extracted(columns: BTreeMap<String, Wanted>) -> Result<Vec<Extract
 impl Extracted {
     /// The column's value in a document, as JSON of its type; NULL where the path leads to nothing.
     pub fn read(&self, document: &str) -> Result<String, String> {
-        let json = match (find(document, &self.path), self.made.scalar) {
+        let found = find(document, &self.path).map_err(|unreadable| format!("column `{}`: {unreadable}", self.name))?;
+        let json = match (found, self.made.scalar) {
             (None, _) => Some("null".to_owned()),
             (Some(raw), Scalar::Json) => Some(raw.to_owned()),
             (Some(raw), scalar) => fit(raw, scalar),
@@ -78,17 +79,30 @@ pub(super) fn path(pointer: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+/// A document in which nothing can be found. `json` takes names and texts that are none, such as half of a surrogate pair.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("the json has a name that cannot be read")]
+pub struct Unreadable;
+
 /// What the path leads to. A value keeps the text that it was written in; of two fields of one name the last counts.
-pub(super) fn find<'a>(raw: &'a str, path: &[String]) -> Option<&'a str> {
-    let [name, rest @ ..] = path else { return Some(raw) };
-    let inner: &'a RawValue = match raw.as_bytes().first()? {
-        b'{' => serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(raw).ok()?.remove(name.as_str())?,
-        b'[' => {
-            let is_place = name == "0" || !name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit());
-            let place: usize = if is_place { name.parse().ok()? } else { return None };
-            serde_json::from_str::<Vec<&RawValue>>(raw).ok()?.get(place).copied()?
+pub(super) fn find<'a>(raw: &'a str, path: &[String]) -> Result<Option<&'a str>, Unreadable> {
+    let [name, rest @ ..] = path else { return Ok(Some(raw)) };
+    let inner: Option<&'a RawValue> = match raw.as_bytes().first() {
+        Some(b'{') => {
+            let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(raw).map_err(|_| Unreadable)?;
+            fields.get(name.as_str()).copied()
         }
-        _ => return None,
+        Some(b'[') => {
+            let elements: Vec<&RawValue> = serde_json::from_str(raw).map_err(|_| Unreadable)?;
+            place(name).and_then(|place| elements.get(place).copied())
+        }
+        Some(_) | None => None,
     };
-    find(inner.get(), rest)
+    inner.map_or(Ok(None), |inner| find(inner.get(), rest))
+}
+
+/// A place in a list, as a path has it.
+fn place(name: &str) -> Option<usize> {
+    let is_place = name == "0" || !name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit());
+    is_place.then(|| name.parse().ok())?
 }

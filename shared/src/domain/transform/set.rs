@@ -9,7 +9,7 @@ use super::{
     Configured, Outcome, RowDocument, RowTransform, SourceColumn, Transform, TransformKind, by_column_schema,
     expression::{Expression, MAX_BYTES, Type},
     named_type, options, some_columns,
-    value::{double, fit, quoted},
+    value::{double, fit, fit_float, quoted},
 };
 use crate::domain::column_type::{Scalar, ScalarType};
 
@@ -141,8 +141,13 @@ impl Source {
             Self::Constant(json, _) => return Ok(json.clone()),
             Self::Expression(expression, made) => (expression, made),
         };
-        let json = json(&expression.evaluate(row)?).ok_or("the expression gives no value")?;
-        let fitting = made.map_or_else(|| Some(json.clone()), |made| fit(&json, made.scalar));
+        let value = expression.evaluate(row)?;
+        let json = json(&value).ok_or("the expression gives no value")?;
+        let fitting = match (made, value) {
+            (None, _) => Some(json),
+            (Some(made), cel::Value::Float(_)) => fit_float(&json, false, made.scalar),
+            (Some(made), _) => fit(&json, made.scalar),
+        };
         fitting.ok_or_else(|| {
             format!("the expression gives a value that is no {}", made.map_or("value", |made| made.name))
         })

@@ -1,15 +1,18 @@
 //! Values on their way from one type to another, as JSON. What does not fit exactly is no value of the other type, but for
 //! decimals, which become the nearest floating-point number.
+//!
+//! The digits of a floating-point number are those that tell it from all others, and no more: `real 0.1` is 0.10000000149011612.
+//! Where it becomes another number ([`fit_float`]), the number itself counts.
+
+mod numbers;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Timelike, Utc};
 use serde_json::value::RawValue;
 
+use self::numbers::{floating, numeric, whole};
 use crate::domain::column_type::Scalar;
 
-/// Digits of a number that is made of a text, before and after its point.
-const MAX_DIGITS: usize = 1000;
-/// The largest exponent of a number that is made of a text.
-const MAX_EXPONENT: u32 = 1000;
+pub(super) use self::numbers::{double, fit_float};
 
 /// A JSON value, as a step reads it.
 #[derive(Debug, PartialEq)]
@@ -67,107 +70,6 @@ pub(super) fn fit(raw: &str, to: Scalar) -> Option<String> {
 /// A text as JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-fn whole(value: &Json<'_>) -> Option<i64> {
-    match value {
-        Json::Boolean(value) => Some(i64::from(*value)),
-        Json::Text(text) => {
-            let text = text.trim_ascii();
-            let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
-        }
-        Json::Number(number) => whole_number(number),
-        Json::Null | Json::Structure => None,
-    }
-}
-
-/// Digits of the longest whole number.
-const MOST_WHOLE_DIGITS: usize = 19;
-
-/// A number without anything behind its point.
-fn whole_number(number: &str) -> Option<i64> {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (sign, digits) = mantissa.strip_prefix('-').map_or(("", mantissa), |digits| ("-", digits));
-    let (before, behind) = digits.split_once('.').unwrap_or((digits, ""));
-    // The point is moved among the digits: a float would round them.
-    let point = i32::try_from(before.len()).ok()?.checked_add(exponent.parse().ok()?)?;
-    let digits = format!("{before}{behind}");
-    let point = usize::try_from(point).unwrap_or(0);
-    let (whole, fraction) = digits.split_at(point.min(digits.len()));
-    let whole = whole.trim_start_matches('0');
-    let zeros = point.saturating_sub(digits.len());
-    if !fraction.bytes().all(|byte| byte == b'0') {
-        return None;
-    }
-    if whole.is_empty() {
-        return Some(0);
-    }
-    (whole.len().checked_add(zeros)? <= MOST_WHOLE_DIGITS)
-        .then(|| format!("{sign}{whole}{}", "0".repeat(zeros)).parse().ok())?
-}
-
-fn numeric(value: &Json<'_>) -> Option<String> {
-    match value {
-        Json::Number(number) => Some((*number).to_owned()),
-        Json::Text(text) => decimal(text),
-        Json::Boolean(_) | Json::Null | Json::Structure => None,
-    }
-}
-
-/// A text that SQL reads as a number, as JSON writes it, with all its digits.
-fn decimal(text: &str) -> Option<String> {
-    let text = text.trim_ascii();
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-        None => (rest, 0),
-    };
-    let (before, behind) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= MAX_DIGITS;
-    if before.len() + behind.len() == 0
-        || !are_digits(before)
-        || !are_digits(behind)
-        || exponent.unsigned_abs() > MAX_EXPONENT
-    {
-        return None;
-    }
-    let before = before.trim_start_matches('0');
-    let before = if before.is_empty() { "0" } else { before };
-    let point = if behind.is_empty() { "" } else { "." };
-    let exponent = if exponent == 0 { String::new() } else { format!("e{exponent}") };
-    Some(format!("{sign}{before}{point}{behind}{exponent}"))
-}
-
-/// The nearest floating-point number. A whole number that is none exactly does not fit, nor does one that is too large or too
-/// small.
-fn floating(value: &Json<'_>, parse: impl Fn(&str) -> Option<f64>, is_single: bool) -> Option<String> {
-    let text = numeric(value)?;
-    let number = parse(&text)?;
-    let is_zero =
-        |text: &str| !text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|b| (b'1'..=b'9').contains(&b));
-    if number == 0.0 && !is_zero(&text) {
-        return None;
-    }
-    // A whole number has all its digits or is refused; the float of one beyond 128 bits is none of them.
-    if !text.contains(['.', 'e', 'E']) && text.parse::<i128>().ok()? != number as i128 {
-        return None;
-    }
-    let json = if is_single { serde_json::to_string(&(number as f32)) } else { serde_json::to_string(&number) };
-    json.ok().map(without_point)
-}
-
-/// A double as JSON.
-pub(super) fn double(number: f64) -> Option<String> {
-    serde_json::to_string(&number).ok().map(without_point)
-}
-
-/// A whole number is written as PostgreSQL does.
-fn without_point(json: String) -> String {
-    json.strip_suffix(".0").map(str::to_owned).unwrap_or(json)
 }
 
 fn boolean(value: &Json<'_>) -> Option<bool> {
@@ -306,11 +208,27 @@ mod tests {
             (Scalar::Double, r#""0.1""#, Some("0.1")),
             (Scalar::Double, "9007199254740993", None),
             (Scalar::Double, "9007199254740994", Some("9007199254740994")),
+            (Scalar::Double, "9007199254740993.00", None),
+            (Scalar::Double, r#""-9007199254740993.""#, None),
+            (Scalar::Double, "9007199254740993e0", None),
+            (Scalar::Double, "9007199254740994.00", Some("9007199254740994")),
+            (Scalar::Double, "9007199254740993.5", Some("9007199254740994")),
+            (Scalar::Double, "12345678901234567890.00", None),
+            (Scalar::Double, "100000000000000000000000000000000000000000000000.0", None),
+            (
+                Scalar::Double,
+                "1606938044258990275541962092341162602522202993782792835301376.0",
+                Some("1.6069380442589903e+60"),
+            ),
+            (Scalar::Double, "1.5e300", Some("1.5e+300")),
+            (Scalar::Double, "-0.00", Some("-0")),
             (Scalar::Double, "1e-400", None),
             (Scalar::Double, r#""1e999""#, None),
             (Scalar::Double, r#""Infinity""#, None),
             (Scalar::Real, "0.1", Some("0.1")),
             (Scalar::Real, "16777217", None),
+            (Scalar::Real, r#""16777217.0""#, None),
+            (Scalar::Real, "16777216.0", Some("16777216")),
             (Scalar::Real, "1e39", None),
             (Scalar::Boolean, r#""Yes""#, Some("true")),
             (Scalar::Boolean, "0", Some("false")),

@@ -21,7 +21,7 @@ use super::{
     NAME, Service, measured,
     send::{self, Polled, Sending, Sent},
 };
-use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError};
+use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError, registry::within_block};
 
 /// How long a block waits for answers with its transaction open. Then its batch is given back, and the next attempt finds them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -66,12 +66,22 @@ pub struct Asking<'a> {
     /// How many calls were answered before this run asked.
     saved: u64,
     waits_for: Option<String>,
+    /// What the rows get, in bytes.
+    answer_bytes: usize,
 }
 
 impl<'a> Asking<'a> {
     pub fn of(service: Arc<Service>, context: &'a StepContext, block: Block) -> Self {
         measured::show_series(&context.name);
-        let mut asking = Self { service, context, rows: Vec::new(), calls: BTreeMap::new(), saved: 0, waits_for: None };
+        let mut asking = Self {
+            service,
+            context,
+            rows: Vec::new(),
+            calls: BTreeMap::new(),
+            saved: 0,
+            waits_for: None,
+            answer_bytes: 0,
+        };
         for row in block {
             let added = asking.add(&row.document);
             asking.rows.push(match added {
@@ -87,7 +97,7 @@ impl<'a> Asking<'a> {
         let step = &self.service.step;
         let input = match step.rows_per_call {
             0 | 1 => step.templates.for_row(row)?.digest(),
-            _ => step.templates.digest_of(row),
+            _ => step.templates.digest_of(row)?,
         };
         let key = match step.entity.is_empty() {
             true => input,
@@ -105,10 +115,14 @@ impl<'a> Asking<'a> {
 
     /// Asks until every call has an answer, or gives the batch back where that takes longer.
     pub async fn run(mut self) -> Result<Processed, StepError> {
+        self.look_up(true).await?;
+        // From here on: what is asked again and again for the answers that are there must not use up the time for new ones.
         let until = Instant::now() + PATIENCE;
         let mut is_first = true;
         loop {
-            self.look_up(is_first).await?;
+            if !is_first {
+                self.look_up(false).await?;
+            }
             is_first = false;
             let due = self.due();
             let rests = self.calls.values().filter_map(Call::rests).min();
@@ -149,9 +163,13 @@ impl<'a> Asking<'a> {
         while let Some(known) = found.next().await {
             let known = known.map_err(send::away)?;
             let (service, run) = (&self.service, self.context.id);
+            // Reading long answers takes time that others need too.
+            tokio::task::yield_now().await;
             if let Some(call) = self.calls.get_mut(&known.key) {
                 let is_of_run = known.run == run;
                 call.learn(service, known, run);
+                self.answer_bytes += call.bytes();
+                within_block(self.answer_bytes)?;
                 if is_first && !is_of_run && call.is_settled() {
                     self.saved += 1;
                 }
@@ -341,6 +359,13 @@ fn set(row: &mut RowDocument, columns: &[Extracted], values: &[String]) -> Resul
 impl Call {
     fn is_settled(&self) -> bool {
         matches!(self.standing, Standing::Answered(_) | Standing::Refused(_))
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.standing {
+            Standing::Answered(values) => values.iter().map(String::len).sum::<usize>() * self.rows.len(),
+            Standing::Refused(_) | Standing::Due(_) | Standing::Rests(_) => 0,
+        }
     }
 
     fn rests(&self) -> Option<Duration> {

@@ -15,6 +15,7 @@ use vitrina_shared::domain::{
 
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 3;
+const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 /// Bytes of an answer that a message quotes.
 const QUOTED: usize = 300;
 const USER_AGENT: &str = concat!("vitrina/", env!("CARGO_PKG_VERSION"));
@@ -112,8 +113,12 @@ fn explain(error: reqwest::Error) -> String {
     if is_late { format!("gives no answer in time: {cause}") } else { format!("gives no answer: {cause}") }
 }
 
-/// Seconds, or a date.
+/// Seconds, or a date; a day at the most, so that no service stops its callers for good.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    asked_pause(headers).map(|pause| pause.min(LONGEST_PAUSE))
+}
+
+fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
@@ -155,6 +160,7 @@ mod tests {
         assert_eq!(of("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
         let soon = (Utc::now() + Duration::from_secs(100)).to_rfc2822();
         assert!(of(&soon).is_some_and(|after| (90..=100).contains(&after.as_secs())), "{soon}");
+        assert_eq!(of("99999999999999"), Some(LONGEST_PAUSE));
         assert_eq!(of("soon"), None);
         assert_eq!(of("-1"), None);
     }

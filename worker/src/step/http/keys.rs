@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use sqlx::PgConnection;
 use vitrina_shared::{
     config::{Keys, Secret, fingerprint},
-    domain::transform::http::KeyUse,
+    domain::transform::http::{KeyUse, Origin},
     store::call_keys::{self, Chosen},
 };
 
@@ -22,7 +22,11 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub fn new(how: &KeyUse, keys: &Keys) -> Result<Self, String> {
+    /// The pool, whose keys may be sent to all of these servers.
+    pub fn new(how: &KeyUse, keys: &Keys, servers: &[&Origin]) -> Result<Self, String> {
+        for (host, port) in servers.iter().filter_map(|origin| origin.server()) {
+            keys.check_receiver(&how.pool, &host, port)?;
+        }
         let keys = keys.all(&how.pool)?.iter().map(|key| (fingerprint(&how.pool, key), key.clone())).collect();
         Ok(Self { how: how.clone(), keys, known: AtomicBool::new(false) })
     }
@@ -58,6 +62,11 @@ impl Pool {
         Ok(())
     }
 
+    /// Takes the pool's keys out of what a service answers: its words come to runs and dead letters.
+    pub fn conceal(&self, body: Vec<u8>) -> Vec<u8> {
+        self.keys.iter().fold(body, |body, (_, key)| without(body, key.expose().as_bytes()))
+    }
+
     pub async fn rest(&self, connection: &mut PgConnection, key: &str, asked: Option<Duration>) -> sqlx::Result<()> {
         call_keys::rest(connection, &self.how.pool, key, asked).await
     }
@@ -77,5 +86,32 @@ impl Pool {
             );
         }
         Ok(())
+    }
+}
+
+fn without(body: Vec<u8>, key: &[u8]) -> Vec<u8> {
+    let (mut rest, mut concealed) = (body.as_slice(), Vec::new());
+    while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
+        concealed.extend_from_slice(&rest[..at]);
+        concealed.extend_from_slice(b"***");
+        rest = &rest[at + key.len()..];
+    }
+    if concealed.is_empty() {
+        return body;
+    }
+    concealed.extend_from_slice(rest);
+    concealed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_an_answer_is_taken_out_wherever_it_stands() {
+        let without = |body: &str| String::from_utf8(without(body.as_bytes().to_vec(), b"secret")).expect("text");
+        assert_eq!(without("secretsecret bad key secret."), "****** bad key ***.");
+        assert_eq!(without("secre"), "secre");
+        assert_eq!(without(""), "");
     }
 }

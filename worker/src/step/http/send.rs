@@ -178,7 +178,10 @@ async fn ask(service: &Service, sending: &Sending, headers: HeaderMap, attempt: 
     let bounds = (service.timeout, step.max_answer_bytes);
     let client: &Client = if sending.polls.is_some() { &service.polled } else { &service.client };
     let began = Instant::now();
-    let reply = client.send(&sending.request, headers, bounds).await;
+    let mut reply = client.send(&sending.request, headers, bounds).await;
+    if let (Ok(reply), Some(pool)) = (&mut reply, &service.keys) {
+        reply.body = pool.conceal(std::mem::take(&mut reply.body));
+    }
     measured::observe_request(&sending.name, began.elapsed());
     match (reply, &step.poll, &sending.polls) {
         (Ok(reply), Some(poll), Some(_)) => reading::of_poll(step, poll, &reply),

@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
 use super::{
-    super::{RowDocument, pointer},
+    super::{RowDocument, pointer, value::Json},
     options::{Method, Options, PollOptions},
-    template::{Template, context, values},
+    template::{Template, check_bytes, context, values},
 };
 
 /// The name by which templates of a call for several rows take them.
@@ -60,8 +60,11 @@ impl Origin {
         url.origin() == self.0
     }
 
-    /// The address, if it is one of this server.
+    /// The address, if it is one of this server. It is read as it is: nothing in it is left out or moved before it is checked.
     pub fn address(&self, text: &str) -> Result<Url, String> {
+        if text.chars().any(|sign| sign.is_control() || sign.is_whitespace()) {
+            return Err("has white space or control characters: write columns with `| urlencode`".to_owned());
+        }
         let is_dots = |segment: &str| {
             let segment = segment.to_ascii_lowercase().replace("%2e", ".");
             segment == "." || segment == ".."
@@ -123,7 +126,7 @@ impl Templates {
         let origin = Origin::of_template(&options.url).map_err(|refusal| format!("url: {refusal}"))?;
         let url = Template::parse(&options.url).map_err(|refusal| format!("url: {refusal}"))?;
         let header = |(name, text): (&String, &String)| {
-            check_header(name).map_err(|refusal| format!("headers.{name}: {refusal}"))?;
+            check_plain_header(name).map_err(|refusal| format!("headers.{name}: {refusal}"))?;
             let template = Template::parse(text).map_err(|refusal| format!("headers.{name}: {refusal}"))?;
             Ok((name.clone(), template))
         };
@@ -155,18 +158,23 @@ impl Templates {
 
     /// The request for one row.
     pub fn for_row(&self, row: &RowDocument) -> Result<Request, String> {
-        self.fill(&context(values(row, &self.columns)))
+        check_bytes(row, &self.columns)?;
+        self.fill(&context(values(row, &self.columns))?)
     }
 
     /// The request for several rows.
     pub fn for_rows<'a>(&self, rows: impl IntoIterator<Item = &'a RowDocument>) -> Result<Request, String> {
-        let rows: Vec<Value> = rows.into_iter().map(|row| context(values(row, &self.columns))).collect();
-        self.fill(&context(std::iter::once((ROWS.to_owned(), Value::from(rows)))))
+        let rows = rows.into_iter().map(|row| context(values(row, &self.columns)));
+        let rows = Value::from(rows.collect::<Result<Vec<_>, _>>()?);
+        self.fill(&context(std::iter::once(Ok((ROWS.to_owned(), rows))))?)
     }
 
-    /// Tells what a row contributes to a call for several from what any other does.
-    pub fn digest_of(&self, row: &RowDocument) -> [u8; 32] {
-        self.digest_with(&self.columns, row)
+    /// Tells what a row contributes to a call for several from what any other does. A row that cannot be read contributes nothing:
+    /// the others go without it.
+    pub fn digest_of(&self, row: &RowDocument) -> Result<[u8; 32], String> {
+        check_bytes(row, &self.columns)?;
+        context(values(row, &self.columns))?;
+        Ok(self.digest_with(&self.columns, row))
     }
 
     /// Tells what a row is about from what any other is, for these requests: another step of the plan asks something else.
@@ -247,7 +255,7 @@ impl Poll {
     }
 
     pub fn request(&self, id: &str, row: &RowDocument) -> Result<Request, String> {
-        let context = context(values(row, &self.columns).chain([(ID.to_owned(), Value::from(id))]));
+        let context = context(values(row, &self.columns).chain([Ok((ID.to_owned(), Value::from(id)))]))?;
         let url = self.url.render(&context).map_err(|refusal| format!("poll.url: {refusal}"))?;
         let url = self.origin.address(&url).map_err(|refusal| format!("poll.url: {refusal}"))?;
         Ok(Request { method: Method::Get, url, headers: Vec::new(), body: None })
@@ -255,7 +263,7 @@ impl Poll {
 
     /// The id in the first answer, as a text.
     pub fn id_in(&self, answer: &str) -> Option<String> {
-        text_at(answer, &self.id).filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)
+        text_at(answer, &self.id).filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES && !id.contains('\0'))
     }
 
     pub fn state_in(&self, answer: &str) -> Option<String> {
@@ -263,17 +271,32 @@ impl Poll {
     }
 }
 
+/// A text, or what is written there; an answer that cannot be read has none.
 fn text_at(document: &str, path: &[String]) -> Option<String> {
-    match serde_json::from_str(pointer::find(document, path)?).ok()? {
-        serde_json::Value::String(text) => Some(text),
-        value @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_)) => Some(value.to_string()),
-        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => None,
+    match Json::read(pointer::find(document, path).ok()??)? {
+        Json::Text(text) => Some(text),
+        Json::Number(digits) => Some(digits.to_owned()),
+        Json::Boolean(value) => Some(value.to_string()),
+        Json::Null | Json::Structure => None,
     }
 }
 
 /// Headers that say how a request is sent, which is the worker's part.
 const OWN_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/// Headers with which one identifies oneself. Viewers read plans.
+const SECRET_HEADERS: [&str; 5] = ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-auth-token"];
+
+/// Whether a header may stand in a plan.
+pub(super) fn check_plain_header(name: &str) -> Result<(), String> {
+    if SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(
+            "holds a secret, which comes from `keys`: everyone who may look at the pipeline reads its plan".to_owned()
+        );
+    }
+    check_header(name)
+}
 
 pub(super) fn check_header(name: &str) -> Result<(), String> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

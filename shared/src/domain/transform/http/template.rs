@@ -13,6 +13,7 @@ use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, filters,
     value::{Object, Value, ValueKind},
 };
+use serde_json::value::RawValue;
 
 use super::super::RowDocument;
 
@@ -20,8 +21,11 @@ use super::super::RowDocument;
 pub const MAX_TEMPLATE_BYTES: usize = 16 * 1024;
 const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 32;
+const DEEPEST_VALUE: usize = 128;
 /// A filter may make a text a few times as long.
 const MAX_FILTERS: usize = 3;
+/// Words and signs of an expression. The template engine reads each one deeper than the one before.
+const MAX_PARTS: usize = 64;
 const FILTERS: [&str; 9] = ["tojson", "urlencode", "upper", "lower", "trim", "default", "length", "first", "last"];
 
 /// A template that was read.
@@ -92,8 +96,13 @@ fn has_only_expressions(text: &str) -> Result<(), String> {
 }
 
 fn check_expression(expression: &str) -> Result<(), String> {
-    let (mut quote, mut filters) = (None, 0);
+    let (mut quote, mut filters, mut parts, mut before) = (None, 0, 0, ' ');
     for (at, sign) in expression.char_indices() {
+        if quote.is_none() {
+            let goes_on = is_of_word(sign) && is_of_word(before);
+            parts += usize::from(!sign.is_whitespace() && !goes_on);
+        }
+        let behind = expression[..at].trim_end().chars().next_back();
         match (quote, sign) {
             (Some(begun), _) if begun == sign => quote = None,
             (Some(_), '\\' | '{') => return Err("a text in an expression has no `\\` and no `{`".to_owned()),
@@ -103,12 +112,20 @@ fn check_expression(expression: &str) -> Result<(), String> {
                 filters += 1;
                 check_filter(&expression[at + 1..])?;
             }
+            // Only behind what it takes an item of: there are no lists.
+            (None, '[') if !behind.is_some_and(|sign| is_of_word(sign) || "])".contains(sign)) => {
+                return Err("an expression has no lists".to_owned());
+            }
             (None, sign) if sign.is_alphanumeric() || sign.is_whitespace() || "_.,()[]-=!<>".contains(sign) => {}
             (None, sign) => {
                 return Err(format!(
                     "an expression has columns, filters, texts and `x if condition else y`, and no `{sign}`"
                 ));
             }
+        }
+        before = sign;
+        if parts > MAX_PARTS {
+            return Err(format!("an expression has at most {MAX_PARTS} words and signs"));
         }
     }
     if quote.is_some() {
@@ -120,9 +137,13 @@ fn check_expression(expression: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn is_of_word(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_'
+}
+
 fn check_filter(rest: &str) -> Result<(), String> {
     let rest = rest.trim_start();
-    let name = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_').map_or(rest, |end| &rest[..end]);
+    let name = rest.find(|sign| !is_of_word(sign)).map_or(rest, |end| &rest[..end]);
     if FILTERS.contains(&name) {
         return Ok(());
     }
@@ -172,24 +193,49 @@ impl io::Write for Bounded {
 pub fn values<'a>(
     row: &RowDocument,
     columns: impl IntoIterator<Item = &'a String>,
-) -> impl Iterator<Item = (String, Value)> {
-    columns.into_iter().map(|name| (name.clone(), value(row.raw(name).unwrap_or("null"))))
+) -> impl Iterator<Item = Result<(String, Value), String>> {
+    columns.into_iter().map(|name| {
+        let value = value(row.raw(name).unwrap_or("null"), 0);
+        Ok((name.clone(), value.ok_or_else(|| format!("column `{name}` has json that cannot be read"))?))
+    })
+}
+
+/// Refuses columns from which no text would come that is short enough.
+pub fn check_bytes<'a>(row: &RowDocument, columns: impl IntoIterator<Item = &'a String>) -> Result<(), String> {
+    let bytes: usize = columns.into_iter().filter_map(|name| row.raw(name)).map(str::len).sum();
+    if bytes > MAX_RENDERED_BYTES {
+        return Err(format!("the columns of the templates have {bytes} bytes, at most {MAX_RENDERED_BYTES} are sent"));
+    }
+    Ok(())
 }
 
 /// What a template takes names from.
-pub fn context(values: impl Iterator<Item = (String, Value)>) -> Value {
-    Value::from_object(values.collect::<BTreeMap<_, _>>())
+pub fn context(values: impl Iterator<Item = Result<(String, Value), String>>) -> Result<Value, String> {
+    Ok(Value::from_object(values.collect::<Result<BTreeMap<_, _>, _>>()?))
 }
 
-/// A value of a row. A number that is no whole one of 64 bits keeps its digits and is no number to the template.
-fn value(raw: &str) -> Value {
-    match raw.as_bytes().first() {
+/// A value of a row, or of what is inside of it. A number that is no whole one of 64 bits keeps its digits and is no number to
+/// the template. None where it is no JSON to PostgreSQL, or nested deeper than any.
+fn value(raw: &str, depth: usize) -> Option<Value> {
+    if depth > DEEPEST_VALUE {
+        return None;
+    }
+    Some(match raw.as_bytes().first() {
         None | Some(b'n') => Value::from(()),
         Some(b't') => Value::from(true),
         Some(b'f') => Value::from(false),
-        Some(b'"' | b'{' | b'[') => serde_json::from_str(raw).unwrap_or_default(),
+        Some(b'"') => Value::from(serde_json::from_str::<String>(raw).ok()?),
+        Some(b'{') => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(raw).ok()?;
+            let fields = fields.into_iter().map(|(name, inner)| Some((name, value(inner.get(), depth + 1)?)));
+            Value::from_object(fields.collect::<Option<BTreeMap<_, _>>>()?)
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
+            Value::from(items.into_iter().map(|inner| value(inner.get(), depth + 1)).collect::<Option<Vec<_>>>()?)
+        }
         Some(_) => raw.parse::<i64>().map_or_else(|_| Value::from_object(Digits(raw.to_owned())), Value::from),
-    }
+    })
 }
 
 #[derive(Debug)]
@@ -251,12 +297,12 @@ mod tests {
 
     use super::*;
 
-    const ROW: &str = r#"{"name":"Ä & <b>\"","n":7,"price":12345678901234567890.10,"none":null,"doc":{"a":[1,{"b":"x"}]},"yes":true}"#;
+    const ROW: &str = r#"{"name":"Ä & <b>\"","n":7,"price":12345678901234567890.10,"none":null,"doc":{"a":[1,{"b":"x"}],"n":0.10,"e":{}},"yes":true}"#;
 
     fn rendered(text: &str) -> Result<String, String> {
         let row = RowDocument::parse(ROW).expect("a row");
         let names = ["name", "n", "price", "none", "doc", "yes"].map(str::to_owned);
-        Template::parse(text)?.render(&context(values(&row, &names)))
+        Template::parse(text)?.render(&context(values(&row, &names))?)
     }
 
     #[test]
@@ -267,7 +313,8 @@ mod tests {
             ("{{ name | urlencode }}", "%C3%84%20%26%20%3Cb%3E%22"),
             ("{{ price }}/{{ price | tojson }}", "12345678901234567890.10/12345678901234567890.10"),
             ("{{ n }} {{ yes }} {{ none }} {{ none | tojson }} {{ none | default('-', true) }}", "7 true  null -"),
-            ("{{ doc.a[1].b }} {{ doc | tojson }}", r#"x {"a":[1,{"b":"x"}]}"#),
+            ("{{ doc.a[1].b }} {{ doc | tojson }}", r#"x {"a":[1,{"b":"x"}],"e":{},"n":0.10}"#),
+            ("{{ doc.n }} {{ doc.e }}", "0.10 {}"),
             ("{{ doc.a | first }} {{ doc.a | length }} {{ name | upper | trim }}", "1 2 Ä & <B>\""),
             ("{{ name if n > 5 else 'few' }} { n } }}", "Ä & <b>\" { n } }}"),
         ] {
@@ -293,6 +340,16 @@ mod tests {
             "{{ '}}' ~ name }}",
             "{{ 'a\\' | upper ~ name }}",
             "{{ {'a': 1} }}",
+            "{{ [n, n] | tojson }}",
+            "{{ n | default([n]) }}",
+            &format!("{{{{ 1{} }}}}", "-1".repeat(8000)),
+            &format!("{{{{ {}n }}}}", "-".repeat(8000)),
+            &format!("{{{{ {}n }}}}", "not ".repeat(4000)),
+            &format!("{{{{ doc{} }}}}", ".b".repeat(8000)),
+            &format!("{{{{ doc{} }}}}", "[0]".repeat(5000)),
+            &format!("{{{{ 1{} }}}}", " if 1".repeat(3000)),
+            &format!("{{{{ n{} }}}}", "()".repeat(8000)),
+            &format!("{{{{ n{} }}}}", " or n".repeat(3000)),
             "{{ name",
         ] {
             let refusal = rendered(text).expect_err(text);
@@ -307,9 +364,19 @@ mod tests {
         let long = "x".repeat(MAX_RENDERED_BYTES);
         let row = RowDocument::parse(&serde_json::json!({"long": long}).to_string()).expect("a row");
         let names = ["long".to_owned()];
-        let render = |text: &str| Template::parse(text).expect(text).render(&context(values(&row, &names)));
+        let render = |text: &str| Template::parse(text).expect(text).render(&context(values(&row, &names))?);
         assert_eq!(render("{{ long }}").map(|text| text.len()), Ok(MAX_RENDERED_BYTES));
         assert!(render("{{ long }}{{ long }}").expect_err("twice").contains("more than"));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_not_taken_for_null() {
+        let deep = format!("{}1{}", "[".repeat(DEEPEST_VALUE + 2), "]".repeat(DEEPEST_VALUE + 2));
+        for doc in [r#"{"\ud800":1}"#, r#"{"a":["\ud800"]}"#, r#""\ud800""#, &deep] {
+            let row = RowDocument::parse(&format!(r#"{{"doc":{doc}}}"#)).expect("a row");
+            let refusal = context(values(&row, &["doc".to_owned()])).expect_err(doc);
+            assert_eq!(refusal, "column `doc` has json that cannot be read", "{doc}");
+        }
     }
 
     proptest! {

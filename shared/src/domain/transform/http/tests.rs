@@ -44,6 +44,11 @@ fn a_value_of_a_row_cannot_choose_the_server_or_add_a_header() {
         assert_eq!(request.url.host_str(), Some("api.example.org"), "{url} {name}");
     }
     let step = http(&with(&json!({}))).expect("a step");
+    let plain = http(&with(&json!({"url": "https://api.example.org/files/{{ name }}"}))).expect("a step");
+    for name in [".\t./admin", "a b", "\u{a0}"] {
+        let row = RowDocument::parse(&json!({"name": name}).to_string()).expect("a row");
+        assert!(plain.templates.for_row(&row).expect_err(name).contains("white space or control"), "{name}");
+    }
     for name in ["..", "."] {
         let row = RowDocument::parse(&json!({"name": name}).to_string()).expect("a row");
         assert_eq!(step.templates.for_row(&row), Err("url: has `.` or `..` in its path".to_owned()), "{name}");
@@ -96,6 +101,9 @@ fn several_rows_are_one_call_and_each_is_remembered_by_what_it_contributes() {
     let other = RowDocument::parse(r#"{"id":1,"name":"a","x":7}"#).expect("a row");
     assert_eq!(step.templates.digest_of(&rows[0]), step.templates.digest_of(&other));
     assert_ne!(step.templates.digest_of(&rows[0]), step.templates.digest_of(&rows[1]));
+    let unreadable = RowDocument::parse(r#"{"id":1,"name":{"\ud800":1}}"#).expect("a row");
+    let refusal = step.templates.digest_of(&unreadable).expect_err("half of a pair");
+    assert_eq!(refusal, "column `name` has json that cannot be read");
 }
 
 #[test]
@@ -116,6 +124,8 @@ fn wrong_options_are_named() {
         (json!({"keys": {"pool": "A", "header": "Host"}}), "keys.header: "),
         (json!({"keys": {"pool": "A", "prefix": "a\nb"}}), "keys.prefix: "),
         (json!({"headers": {"Content-Length": "1"}}), "headers.Content-Length: "),
+        (json!({"headers": {"authorization": "Bearer x"}}), "headers.authorization: "),
+        (json!({"classes": [{"contains": "x".repeat(201), "class": "quota"}]}), "classes.0: "),
         (json!({"headers": {"X": "{{ name"}}), "headers.X: "),
         (json!({"body": "{{ name | nothing }}"}), "body: "),
         (json!({"classes": [{"class": "quota"}]}), "classes.0: "),
@@ -137,7 +147,11 @@ fn a_poll_takes_the_id_and_reads_the_state() {
     }}));
     let poll = http(&options).expect("a step").poll.expect("a poll");
     assert_eq!(poll.id_in(r#"{"job":{"id":17}}"#).as_deref(), Some("17"));
+    let long = "12345678901234567890123";
+    assert_eq!(poll.id_in(&format!(r#"{{"job":{{"id":{long}}}}}"#)).as_deref(), Some(long));
     assert_eq!(poll.id_in(r#"{"job":{}}"#), None);
+    assert_eq!(poll.id_in(r#"{"job":{"id":"a\u0000b"}}"#), None);
+    assert_eq!(poll.id_in(r#"{"job":{"id":1,"\ud800":1}}"#), None);
     let row = RowDocument::parse(r#"{"name":"n"}"#).expect("a row");
     let request = poll.request("a/b", &row).expect("a request");
     assert_eq!(request.url.as_str(), "https://api.example.org/jobs/a%2Fb?u=n");

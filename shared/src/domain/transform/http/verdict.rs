@@ -30,10 +30,17 @@ pub struct Rule {
     pub class: Class,
 }
 
+/// The longest words that are looked for, and how much of an answer they are looked for in.
+const MAX_WORDS: usize = 200;
+const SEARCHED: usize = 64 * 1024;
+
 impl Rule {
     pub fn check(&self) -> Result<(), String> {
         if self.status.is_empty() && self.contains.as_deref().is_none_or(str::is_empty) {
             return Err("name a status, or words of the answer in `contains`".to_owned());
+        }
+        if self.contains.as_ref().is_some_and(|words| words.len() > MAX_WORDS) {
+            return Err(format!("contains: has at most {MAX_WORDS} bytes"));
         }
         if matches!(self.class, Class::Unauthorized | Class::Redirected) {
             return Err("class: is one of temporary, rate_limited, quota and refused".to_owned());
@@ -45,6 +52,7 @@ impl Rule {
     }
 
     fn applies(&self, status: u16, body: &[u8]) -> bool {
+        let body = &body[..body.len().min(SEARCHED)];
         let has_words =
             |words: &String| body.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words.as_bytes()));
         (self.status.is_empty() || self.status.contains(&status)) && self.contains.as_ref().is_none_or(has_words)
