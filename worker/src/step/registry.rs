@@ -105,6 +105,14 @@ impl StepRegistry {
         }
     }
 
+    /// What this worker has that others may lack, in the words of `store::worker_steps`.
+    pub fn has(&self) -> Vec<String> {
+        let steps = self.transforms.published().iter();
+        let steps = steps
+            .flat_map(|own| [worker_steps::step(&own.name), worker_steps::step_in_version(&own.name, &own.version)]);
+        steps.chain(self.keys.iter().map(|(pool, fingerprint)| worker_steps::key(pool, fingerprint))).collect()
+    }
+
     /// The pools of one key of this worker, each with what tells the key from others.
     pub fn keys(&self) -> &[(String, String)] {
         &self.keys

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use serde_json::json;
-use vitrina_shared::domain::Mode;
+use vitrina_shared::domain::{Mode, RunStatus};
 
 use crate::support::{STEPS_IN_PYTHON, World, eventually, in_python, items};
 
@@ -57,6 +57,30 @@ async fn what_a_process_has_started_is_killed_when_it_is_found_dead() {
     eventually("the end of Python", || async { (!is_alive(python)).then_some(()) }).await;
     assert_eq!(world.succeeds(pipeline).await.attempts, 0);
     eventually("the end of its child", || async { (!is_alive(child)).then_some(()) }).await;
+}
+
+/// The workers without the step take the waiting job as soon as it is due, and give it back, again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_only_a_busy_worker_can_do_has_its_turn_while_others_are_idle() {
+    let mut world = World::new().await;
+    world.items(1, 150).await;
+    let quick = [("VITRINA_HEARTBEAT_SECONDS", "0.2"), ("VITRINA_CONCURRENCY", "1")];
+    world.start_worker(&[&quick[..], &[("VITRINA_PYTHON_PATH", STEPS_IN_PYTHON)]].concat());
+    eventually("the steps", || world.text("select name from etl.etl_worker_steps where name = 'naps'")).await;
+    let long = world.pipeline(&in_python(items("long", Mode::Incremental, 10), "naps", json!({}))).await;
+    let long = world.run(long).await;
+    eventually("the first batch", || async { (world.find(long).await.rows_read > 0).then_some(()) }).await;
+    for _ in 0..3 {
+        world.start_worker(&quick);
+    }
+    world.target("short", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let mut short = in_python(items("short", Mode::Full, 200), "talks", json!({}));
+    short.target_table = "analytics.short".to_owned();
+    let run = world.succeeds(world.pipeline(&short).await).await;
+    assert_eq!((run.rows_written, run.attempts), (150, 0));
+    assert_eq!(world.find(long).await.status, RunStatus::Running, "the long run has most of its batches to go");
+    assert_eq!(world.succeeded(long).await.rows_written, 150);
+    world.assert_no_litter().await;
 }
 
 /// One answer too many would be taken for that of the next block, and so on for as long as the process lives.
