@@ -74,6 +74,10 @@ impl Lacking {
             self.note_somewhere(&needs);
             return Err(BatchError::Elsewhere { needs, message: format!("another worker has {names}") });
         }
+        if own.is_looking() {
+            let message = format!("{names} may be among the steps that this worker is still importing");
+            return Err(BatchError::Elsewhere { needs, message });
+        }
         if !self.note_nowhere(&needs) {
             return Err(BatchError::Elsewhere { needs, message: format!("no live worker has {names}") });
         }

@@ -76,7 +76,7 @@ async fn execute(env: Arc<Environment>, id: String, payload: Value) {
 }
 
 async fn take_from_elsewhere(env: &Environment) -> Option<(String, Vec<u8>)> {
-    let has = env.steps.has();
+    let has = env.steps.current().has();
     if has.is_empty() || env.stop.is_cancelled() {
         return None;
     }

@@ -119,7 +119,7 @@ impl Chain<'_> {
         if queue::next_due(&mut self.session, BATCH_QUEUE).await? == Some(Duration::ZERO) {
             return Ok(true);
         }
-        let has = self.env.steps.has();
+        let has = self.env.steps.current().has();
         Ok(!has.is_empty() && queue::elsewhere::waits_for(&mut self.session, BATCH_QUEUE, &has).await?)
     }
 

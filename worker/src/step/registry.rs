@@ -28,6 +28,8 @@ pub struct StepRegistry {
     python: Option<Arc<Python>>,
     /// Pools of one key, each with what tells it from others.
     keys: Vec<(String, String)>,
+    /// Whether steps in Python are still being looked for.
+    is_looking: bool,
 }
 
 /// Rows that come to a plan's first step.
@@ -64,6 +66,17 @@ impl StepRegistry {
         self.transforms = self.transforms.with_published(python.steps().iter().map(|step| (**step).clone()));
         self.python = Some(Arc::new(python));
         self
+    }
+
+    /// The same while its steps in Python are being looked for, or not any more.
+    pub fn looking(mut self, is_looking: bool) -> Self {
+        self.is_looking = is_looking;
+        self
+    }
+
+    /// Whether this worker may have steps soon that it lacks now.
+    pub fn is_looking(&self) -> bool {
+        self.is_looking
     }
 
     /// What other processes are told of: the steps that only some workers have.
