@@ -64,6 +64,8 @@ def _id_of(payload: bytes) -> int:
 def _execute(payload: bytes, log: "_Log") -> str:
     try:
         request = parse_request(payload)
+        if "version" in request:
+            return json.dumps({"version": _version(request["version"])})
         return run_block(_step.registered[request["step"]], request, log.error)
     except BaseException as error:
         answer = failure(error)

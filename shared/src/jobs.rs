@@ -80,13 +80,16 @@ pub struct Queued<J> {
     pub correlation_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
+    /// What the worker lacked that gave it back (`store::queue::elsewhere`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<String>>,
 }
 
 impl<J> Queued<J> {
     /// A job that was not tried yet, as part of the current trace.
     pub fn new(job: J, correlation_id: &str) -> Self {
         let (correlation_id, traceparent) = (correlation_id.to_owned(), trace_context::current());
-        Self { job, attempt: 0, lost: 0, queued_us: None, correlation_id, traceparent }
+        Self { job, attempt: 0, lost: 0, queued_us: None, correlation_id, traceparent, needs: None }
     }
 }
 

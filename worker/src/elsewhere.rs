@@ -72,10 +72,14 @@ impl Lacking {
         let names = needs.join(", ");
         if worker_steps::are_on_one_worker(connection, BATCH_QUEUE, &needs).await? {
             self.note_somewhere(&needs);
-            return Err(BatchError::Elsewhere(format!("another worker has {names}")));
+            return Err(BatchError::Elsewhere { needs, message: format!("another worker has {names}") });
+        }
+        if own.is_looking() {
+            let message = format!("{names} may be among the steps that this worker is still importing");
+            return Err(BatchError::Elsewhere { needs, message });
         }
         if !self.note_nowhere(&needs) {
-            return Err(BatchError::Elsewhere(format!("no live worker has {names}")));
+            return Err(BatchError::Elsewhere { needs, message: format!("no live worker has {names}") });
         }
         Err(BatchError::fatal(match begun_with {
             Some(_) => changed(&names),

@@ -84,7 +84,7 @@ impl Connections {
 pub struct Environment {
     pub connections: Connections,
     pub sources: Sources,
-    pub steps: StepRegistry,
+    pub steps: OwnSteps,
     /// How large a row may be that passes through the worker.
     pub max_row_bytes: u32,
     pub name: String,
@@ -97,6 +97,23 @@ pub struct Environment {
     pub in_hand: InHand,
     pub memory: Memory,
     pub lacking: Lacking,
+}
+
+/// The steps of this worker. Those in Python are there once they were imported.
+pub struct OwnSteps(Mutex<Arc<StepRegistry>>);
+
+impl OwnSteps {
+    pub fn new(steps: StepRegistry) -> Self {
+        Self(Mutex::new(Arc::new(steps)))
+    }
+
+    pub fn current(&self) -> Arc<StepRegistry> {
+        unpoisoned(&self.0).clone()
+    }
+
+    pub fn replace(&self, steps: StepRegistry) {
+        *unpoisoned(&self.0) = Arc::new(steps);
+    }
 }
 
 #[derive(Default)]

@@ -60,8 +60,8 @@ pub enum BatchError {
     #[error("waits: {0}")]
     NotYet(&'static str),
     /// The plan has a step that other workers have.
-    #[error("the job waits for a worker that has its steps: {0}")]
-    Elsewhere(String),
+    #[error("the job waits for a worker that has its steps: {message}")]
+    Elsewhere { needs: Vec<String>, message: String },
     /// A step waits for answers of another side, and asks for them again then.
     #[error("{message}")]
     Awaits { next_look: Duration, message: String },
@@ -98,7 +98,9 @@ impl BatchError {
             Self::Away(_) | Self::ReadOnly(_) => return Verdict::WaitForDatabase,
             Self::NotYet(_) | Self::Silent => return Verdict::Later(Duration::from_millis(500)),
             // Each time another worker may be the first to take it.
-            Self::Elsewhere(_) => return Verdict::Later(Duration::from_millis(rand::rng().random_range(200..=1_000))),
+            Self::Elsewhere { .. } => {
+                return Verdict::Later(Duration::from_millis(rand::rng().random_range(200..=1_000)));
+            }
             Self::Awaits { next_look, .. } => return Verdict::Later((*next_look).min(LONGEST_REST)),
             Self::Interrupted(_) | Self::Locked(_) => (ErrorClass::Transient, Duration::ZERO),
             Self::RateLimited { retry_after, .. } => (ErrorClass::RateLimited, *retry_after),
@@ -108,6 +110,12 @@ impl BatchError {
             return Verdict::Retry(backoff(attempt).max(rest).min(LONGEST_REST), class);
         }
         Verdict::GiveUp(class)
+    }
+
+    /// What a worker needs that does what this one cannot.
+    pub fn needs(&self) -> Option<Vec<String>> {
+        let Self::Elsewhere { needs, .. } = self else { return None };
+        Some(needs.clone())
     }
 
     /// Whether the server has ended the session, and said so.

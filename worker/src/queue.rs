@@ -65,11 +65,33 @@ async fn handle(payload: Value, id: TaskId, env: Data<Arc<Environment>>) -> Resu
     Ok(())
 }
 
+/// Executes a job in a slot that the queue gave, and then one that others gave back for want of what this worker has. Its next turn
+/// comes with the slot's next job.
+async fn execute(env: Arc<Environment>, id: String, payload: Value) {
+    let _in_flight = InFlight::begin();
+    execute_job(env.clone(), id, payload).await;
+    if let Some((id, payload)) = take_from_elsewhere(&env).await {
+        execute_job(env, id, serde_json::from_slice(&payload).unwrap_or_default()).await;
+    }
+}
+
+async fn take_from_elsewhere(env: &Environment) -> Option<(String, Vec<u8>)> {
+    let has = env.steps.current().has();
+    if has.is_empty() || env.stop.is_cancelled() {
+        return None;
+    }
+    let taken =
+        async { queue::elsewhere::take(&mut *env.control.acquire().await?, BATCH_QUEUE, &env.name, &has).await };
+    taken.await.unwrap_or_else(|error: sqlx::Error| {
+        tracing::debug!(error = %error, "jobs that other workers gave back could not be looked for");
+        None
+    })
+}
+
 /// Executes a job. Whatever happens, the queue's row says so afterwards, or another worker will find it.
 ///
 /// A batch keeps the slot that the queue gave it. A report only passes through: it has slots of its own.
-async fn execute(env: Arc<Environment>, id: String, payload: Value) {
-    let _in_flight = InFlight::begin();
+async fn execute_job(env: Arc<Environment>, id: String, payload: Value) {
     let worker = env.name.clone();
     match Job::decode(payload) {
         Ok(Job::Batch(queued)) => execute_batch::run(env, Held { id, worker, queued }).await,

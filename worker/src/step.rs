@@ -23,7 +23,7 @@ use vitrina_shared::domain::{ErrorClass, PipelineId, transform::RowDocument};
 
 pub use counts::{StepCounts, StepRows};
 pub use http::Outside;
-pub use python::Python;
+pub use python::{Interpreter, Python};
 pub use registry::{Arriving, Construct, StepRegistry};
 pub use sequence::{ProcessedBlock, ProcessedRow, Sequence, StepBlock};
 

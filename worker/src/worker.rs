@@ -23,7 +23,7 @@ use vitrina_shared::{
 use crate::{
     elasticsearch::Client,
     elsewhere::Lacking,
-    environment::{Connections, Environment, Memory},
+    environment::{Connections, Environment, Memory, OwnSteps},
     in_hand::InHand,
     maintenance::{
         self, MISSED_HEARTBEATS,
@@ -34,7 +34,7 @@ use crate::{
     report_slots::ReportSlots,
     sink::{SinkKind, Sinks},
     source::{Source, Sources},
-    step::{Outside, Python, StepRegistry},
+    step::{Interpreter, Outside, Python, StepRegistry},
 };
 
 /// How long a page may run (`session::LONGEST_STATEMENT`), and wait for a lock. Past that it is tried again.
@@ -62,6 +62,8 @@ const ASYNC_COMMIT: (&str, &str) = ("synchronous_commit", "off");
 
 /// How often a worker that stops checks whether its last job has ended.
 const CHECK_EVERY: Duration = Duration::from_millis(50);
+/// How soon a worker tries again to say which steps it has.
+const PUBLISHES_AGAIN: Duration = Duration::from_secs(1);
 /// How long a worker may take to give its jobs back.
 const RELEASES_JOBS_WITHIN: Duration = Duration::from_secs(5);
 /// A worker that has lived that long does not start anew because of what was wrong before.
@@ -74,6 +76,7 @@ pub struct Worker {
     database: DatabaseConfig,
     sources: Vec<Arc<dyn Source>>,
     sinks: Vec<Arc<dyn SinkKind>>,
+    python: Arc<Interpreter>,
     stop: CancellationToken,
 }
 
@@ -87,7 +90,8 @@ impl Worker {
     ) -> Self {
         let schemas = SourceSchemas::new(source.schemas.iter().cloned());
         let (steps, sources, sinks) = (StepRegistry::default(), Vec::new(), Vec::new());
-        Self { schemas, steps, sources, sinks, database: database.clone(), config, stop }
+        let python = Interpreter::new(config.python.clone(), config.concurrency, stop.clone());
+        Self { schemas, steps, sources, sinks, python, database: database.clone(), config, stop }
     }
 
     /// The same with other steps than the builtin ones.
@@ -117,7 +121,7 @@ impl Worker {
         Environment {
             sources: Sources::new(self.sources.clone(), Arc::new(connections.home(self.schemas.clone()))),
             connections: connections.clone(),
-            steps,
+            steps: OwnSteps::new(steps),
             max_row_bytes: self.config.max_row_bytes,
             name: name.to_owned(),
             wake,
@@ -130,20 +134,15 @@ impl Worker {
         }
     }
 
-    /// The steps of one life, and what others are told of them. Found anew in each: the operator's code may have changed.
+    /// The steps of one life but for those in Python, and what others are told of them.
     async fn find_steps(&self, name: &str, connections: &Connections) -> sqlx::Result<StepRegistry> {
-        let mut connection = connections.control.acquire().await?;
-        let found = Python::find(&self.config.python, self.config.concurrency, &mut connection).await?;
         let (keys, hosts) = (self.config.keys.clone(), self.config.http_hosts.clone());
         let outside = Outside { db: connections.calls.clone(), keys, hosts };
         let steps = self.steps.clone().with_outside(outside);
         if !steps.keys().is_empty() {
-            worker_steps::publish_keys(&mut connection, name, steps.keys()).await?;
+            worker_steps::publish_keys(&mut *connections.control.acquire().await?, name, steps.keys()).await?;
         }
-        let Some(python) = found else { return Ok(steps) };
-        let steps = steps.with_python(python);
-        worker_steps::publish(&mut connection, name, &steps.published()).await?;
-        Ok(steps)
+        Ok(steps.looking(self.python.is_wanted()))
     }
 
     /// Connections of one life. A worker that starts anew opens new ones, because the old ones may be broken.
@@ -239,6 +238,9 @@ impl Worker {
         tokio::spawn(maintenance::run(env.clone(), heartbeat, pause, retention));
         let (warm, schemas) = (connections.clone(), self.schemas.clone());
         tokio::spawn(async move { warm.warm_up(&schemas).await });
+        if self.python.is_wanted() {
+            tokio::spawn(look_for_python(self.python.clone(), env.clone()));
+        }
         tracing::info!(worker = name, concurrency = self.config.concurrency, "worker started");
         let few = DatabaseConfig { url: self.database.url.clone(), max_connections: 2 };
         let (queue_pool, watch) =
@@ -313,6 +315,34 @@ async fn find_migrated(control: &PgPool) -> Result<(), String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_silence) => Err("the database does not answer".to_owned()),
     }
+}
+
+/// Adds the steps in Python to those of a life, beside its jobs: importing them may take long.
+async fn look_for_python(interpreter: Arc<Interpreter>, env: Arc<Environment>) {
+    let add = async {
+        while let Err(error) = add_python(&interpreter, &env).await {
+            tracing::warn!(worker = env.name, error = %error, "the steps in Python could not be published yet");
+            sleep(PUBLISHES_AGAIN).await;
+        }
+    };
+    tokio::select! {
+        () = add => {}
+        () = env.life.cancelled() => {}
+    }
+}
+
+async fn add_python(interpreter: &Arc<Interpreter>, env: &Environment) -> sqlx::Result<()> {
+    let found = Python::find(interpreter, &env.control).await?;
+    let steps = StepRegistry::clone(&env.steps.current()).looking(false);
+    let Some(python) = found else {
+        env.steps.replace(steps);
+        return Ok(());
+    };
+    let steps = steps.with_python(python);
+    worker_steps::publish(&mut *env.control.acquire().await?, &env.name, &steps.published()).await?;
+    env.steps.replace(steps);
+    env.wake.send_modify(|count| *count += 1);
+    Ok(())
 }
 
 async fn hand_over(control: &PgPool, name: &str) {

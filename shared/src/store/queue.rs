@@ -1,5 +1,6 @@
 //! `apalis.jobs`, as far as we finish, return and rescue jobs ourselves.
 
+pub mod elsewhere;
 mod holding;
 mod tidy;
 

@@ -84,6 +84,7 @@ pub(super) async fn retry_or_fail<J: JobKind>(env: &Environment, job: &mut Held<
     if error.lost_session() {
         job.queued.lost += 1;
     }
+    job.queued.needs = error.needs();
     if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
         log(job, &error, &Verdict::WaitForDatabase);
         give_back_when_possible(env, job).await;

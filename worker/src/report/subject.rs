@@ -28,12 +28,13 @@ pub async fn open(
     let pipeline = pipelines::find(&mut *env.reports.acquire().await?, &id.into()).await?;
     let pipeline = pipeline.ok_or_else(|| BatchError::RunEnded("the pipeline is gone".to_owned()))?;
     let inputs = &pipeline.draft;
-    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, (&inputs.tasks, None)).await?;
+    let own = env.steps.current();
+    env.lacking.refuse(&own, &mut *env.reports.acquire().await?, (&inputs.tasks, None)).await?;
     let source = env.sources.of(inputs).clone();
     // The description may take seconds: meanwhile others need the connection.
     let described = source.describe(inputs).await?;
     let mut connection = env.reports.acquire().await?;
-    let (reader, mut target) = plan::check(&mut connection, inputs, described, env.steps.transforms()).await?;
+    let (reader, mut target) = plan::check(&mut connection, inputs, described, own.transforms()).await?;
     postgres::qualify(&mut connection, &mut target).await?;
     let installation = installation::id(&mut connection).await?;
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
@@ -41,7 +42,7 @@ pub async fn open(
     let context = env.step_context((id, &inputs.name), report.id.0, &job.correlation_id);
     let walk = adapt(plan::walk(inputs.mode, inputs, (&reader, &target.entry.key), &*sink, env.max_row_bytes));
     let arriving = Arriving { stages: &reader.stages, arrays_as_text: walk.form == RowForm::ReadBack };
-    let steps = env.steps.sequence(&inputs.tasks, &target.entry.key, arriving)?;
+    let steps = own.sequence(&inputs.tasks, &target.entry.key, arriving)?;
     let reading = source.open(walk);
     Ok((Subject { pipeline, source, reading, steps, context }, sink))
 }

@@ -107,14 +107,20 @@ impl Chain<'_> {
             return false;
         }
         let _waiting = self.waits.begin();
-        let yields = match queue::next_due(&mut self.session, BATCH_QUEUE).await {
-            Ok(due) => due == Some(Duration::ZERO),
-            Err(_unknown) => true,
-        };
+        let yields = self.finds_other_job().await.unwrap_or(true);
         if !yields {
             self.streak_began = Instant::now();
         }
         yields
+    }
+
+    /// Whether a job is due, or one waits for a worker that has what this one has.
+    async fn finds_other_job(&mut self) -> sqlx::Result<bool> {
+        if queue::next_due(&mut self.session, BATCH_QUEUE).await? == Some(Duration::ZERO) {
+            return Ok(true);
+        }
+        let has = self.env.steps.current().has();
+        Ok(!has.is_empty() && queue::elsewhere::waits_for(&mut self.session, BATCH_QUEUE, &has).await?)
     }
 
     /// Executes the next batch, and moves the job on to the one after it.

@@ -22,6 +22,7 @@ use crate::{
     error::BatchError,
     plan::{Plan, Reviewed},
     sink::{Prepared, Writing},
+    step::StepRegistry,
 };
 
 /// Executes the job's batch and those after it. `job` always says which batch failed when an error comes back.
@@ -47,10 +48,11 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     let Some(mut run) = runs::open(&mut session, job.run_id, job.range, relations).await? else {
         return Ok(ControlFlow::Break(Conclusion::Dropped));
     };
-    env.lacking.refuse(&env.steps, &mut session, (&run.inputs.tasks, run.code.as_deref())).await?;
+    let steps = env.steps.current();
+    env.lacking.refuse(&steps, &mut session, (&run.inputs.tasks, run.code.as_deref())).await?;
     // The worker that had the job before may have gone on with it.
     job.go_on(run.next_batch, run.after.take());
-    let plan = plan_run(env, &mut session, &run).await?;
+    let plan = plan_run(env, &mut session, &run, &steps).await?;
     if run.started_at.is_none() {
         check_hooks(&mut session, &plan.hooks).await?;
         let _resting = waiting.rest();
@@ -63,7 +65,7 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     drop(waiting);
     let _waiting = waits.begin();
     let mut start = find_start(&mut session, &plan, &mut run, prepared).await?;
-    start.code = Some(env.steps.code(&run.inputs.tasks)).filter(|code| !code.is_empty());
+    start.code = Some(steps.code(&run.inputs.tasks)).filter(|code| !code.is_empty());
     match execution::begin(&mut session, job, &run, &start).await? {
         Conclusion::GoesOn => {}
         other @ (Conclusion::Paused | Conclusion::Finished | Conclusion::Failed | Conclusion::Dropped) => {
@@ -81,7 +83,12 @@ async fn check_hooks(session: &mut PgConnection, hooks: &Hooks) -> Result<(), Ba
 }
 
 /// The plan of a run: the one that was made before, while the catalog's entries of its tables are the same.
-async fn plan_run(env: &Environment, session: &mut PgConnection, run: &OpenRun) -> Result<Arc<Plan>, BatchError> {
+async fn plan_run(
+    env: &Environment,
+    session: &mut PgConnection,
+    run: &OpenRun,
+    steps: &StepRegistry,
+) -> Result<Arc<Plan>, BatchError> {
     if run.is_retyped || run.status == RunStatus::Queued && run.started_at.is_some() {
         // What was found out before is outdated, or may be: the run has rested.
         env.forget_plan(run.id);
@@ -95,12 +102,12 @@ async fn plan_run(env: &Environment, session: &mut PgConnection, run: &OpenRun) 
     let reviewed = match env.review(run.pipeline_id, inputs).filter(|reviewed| is_same(&reviewed.catalog)) {
         Some(reviewed) => reviewed,
         None => {
-            let (source, known) = (env.sources.of(inputs), (env.steps.transforms(), &env.sinks));
+            let (source, known) = (env.sources.of(inputs), (steps.transforms(), &env.sinks));
             env.keep_review(run.pipeline_id, inputs, Reviewed::find(session, source, inputs, known).await?)
         }
     };
     let of = (run.id, run.mode, run.strategy());
-    let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, &env.sinks, env.max_row_bytes, &env.steps)?);
+    let plan = Arc::new(Plan::for_run(of, inputs, &reviewed, &env.sinks, env.max_row_bytes, steps)?);
     env.keep_plan(run.id, plan.clone());
     Ok(plan)
 }

@@ -6,6 +6,7 @@
 
 mod catalog;
 mod frames;
+mod interpreter;
 mod loaded;
 mod output;
 mod pool;
@@ -21,6 +22,7 @@ use vitrina_shared::domain::{
     transform::{PublishedStep, RowDocument},
 };
 
+pub use self::interpreter::Interpreter;
 use self::{pool::Pool, process::ProcessError};
 use super::{Block, Processed, Step, StepContext, StepError};
 

@@ -28,6 +28,8 @@ pub struct StepRegistry {
     python: Option<Arc<Python>>,
     /// Pools of one key, each with what tells it from others.
     keys: Vec<(String, String)>,
+    /// Whether steps in Python are still being looked for.
+    is_looking: bool,
 }
 
 /// Rows that come to a plan's first step.
@@ -67,6 +69,17 @@ impl StepRegistry {
         self
     }
 
+    /// The same while its steps in Python are being looked for, or not any more.
+    pub fn looking(mut self, is_looking: bool) -> Self {
+        self.is_looking = is_looking;
+        self
+    }
+
+    /// Whether this worker may have steps soon that it lacks now.
+    pub fn is_looking(&self) -> bool {
+        self.is_looking
+    }
+
     /// What other processes are told of: the steps that only some workers have.
     pub fn published(&self) -> Vec<PublishedStep> {
         self.transforms.published().iter().map(|step| (**step).clone()).collect()
@@ -104,6 +117,14 @@ impl StepRegistry {
             }
             TaskKind::Rust | TaskKind::Sql => None,
         }
+    }
+
+    /// What this worker has that others may lack, in the words of `store::worker_steps`.
+    pub fn has(&self) -> Vec<String> {
+        let steps = self.transforms.published().iter();
+        let steps = steps
+            .flat_map(|own| [worker_steps::step(&own.name), worker_steps::step_in_version(&own.name, &own.version)]);
+        steps.chain(self.keys.iter().map(|(pool, fingerprint)| worker_steps::key(pool, fingerprint))).collect()
     }
 
     /// The pools of one key of this worker, each with what tells the key from others.

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use serde_json::json;
-use vitrina_shared::domain::Mode;
+use vitrina_shared::domain::{Mode, RunStatus};
 
 use crate::support::{STEPS_IN_PYTHON, World, eventually, in_python, items};
 
@@ -57,6 +57,99 @@ async fn what_a_process_has_started_is_killed_when_it_is_found_dead() {
     eventually("the end of Python", || async { (!is_alive(python)).then_some(()) }).await;
     assert_eq!(world.succeeds(pipeline).await.attempts, 0);
     eventually("the end of its child", || async { (!is_alive(child)).then_some(()) }).await;
+}
+
+/// Importing a model takes longer than many runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_python_is_imported_other_pipelines_run_and_those_with_its_steps_wait() {
+    let directory = tempfile::tempdir().unwrap();
+    let gate = directory.path().join("gate");
+    let module = format!(
+        "import os, time, vitrina\n\
+         while not os.path.exists({gate:?}): time.sleep(0.01)\n\
+         @vitrina.step(columns={{'name': 'text'}}, pure=True)\n\
+         def model(rows): return rows\n"
+    );
+    std::fs::write(directory.path().join("model.py"), module).unwrap();
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    let path = directory.path().to_str().unwrap();
+    // Without patience: while it imports, no worker counts as one that lacks the step.
+    world.start_worker(&[("VITRINA_PYTHON_PATH", path), ("VITRINA_HEARTBEAT_SECONDS", "0.1")]);
+    world.target("modelled", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let mut modelled = in_python(items("modelled", Mode::Full, 20), "model", json!({}));
+    modelled.target_table = "analytics.modelled".to_owned();
+    let waits = world.run(world.pipeline(&modelled).await).await;
+    let given_back = "select 1 from apalis.jobs where convert_from(job, 'UTF8')::jsonb ? 'needs'";
+    eventually("a job that was given back", || world.text(given_back)).await;
+    let plain = world.pipeline(&items("plain", Mode::Full, 20)).await;
+    assert_eq!(world.succeeds(plain).await.rows_written, 10);
+    assert_eq!(world.find(waits).await.status, RunStatus::Queued);
+    std::fs::write(&gate, "").unwrap();
+    let run = world.succeeded(waits).await;
+    assert_eq!((run.rows_written, run.attempts), (10, 0));
+}
+
+/// A worker that lost its connections starts anew under another name, and need not import again what has not changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_imported_outlasts_a_life_of_the_worker_until_the_code_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let (module, imports) = (directory.path().join("counted.py"), directory.path().join("imports"));
+    let write = |version: &str| {
+        let code = format!(
+            "import vitrina\n\
+             with open({imports:?}, 'a') as file: file.write('{version} ')\n\
+             @vitrina.step(columns={{'name': 'text'}})\n\
+             def counted(rows): return [dict(row, name='{version}') for row in rows]\n"
+        );
+        std::fs::write(&module, code).unwrap();
+    };
+    write("one");
+    let mut world = World::new().await;
+    world.items(1, 10).await;
+    world.start_worker(&[("VITRINA_PYTHON_PATH", directory.path().to_str().unwrap()), ("VITRINA_CONCURRENCY", "1")]);
+    let lives = "select count(distinct worker) from etl.etl_worker_steps where name = 'counted'";
+    let pipeline = world.pipeline(&in_python(items("counted", Mode::Full, 20), "counted", json!({}))).await;
+    for (life, version, imported) in [(1, "one", "one "), (2, "one", "one "), (3, "two", "one two ")] {
+        if life > 1 {
+            write(version);
+            world
+                .sql(
+                    "select pg_terminate_backend(pid) from pg_stat_activity
+                     where datname = current_database() and application_name like 'vitrina-worker-queue%'",
+                )
+                .await;
+        }
+        eventually("the life's steps", || async { (world.number(lives).await == life).then_some(()) }).await;
+        world.succeeds(pipeline).await;
+        let named = format!("select count(*) from analytics.item where name = '{version}'");
+        assert_eq!(world.number(&named).await, 10, "life {life}");
+        assert_eq!(std::fs::read_to_string(&imports).unwrap(), imported, "life {life}");
+    }
+}
+
+/// The workers without the step take the waiting job as soon as it is due, and give it back, again and again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_only_a_busy_worker_can_do_has_its_turn_while_others_are_idle() {
+    let mut world = World::new().await;
+    world.items(1, 150).await;
+    let quick = [("VITRINA_HEARTBEAT_SECONDS", "0.2"), ("VITRINA_CONCURRENCY", "1")];
+    world.start_worker(&[&quick[..], &[("VITRINA_PYTHON_PATH", STEPS_IN_PYTHON)]].concat());
+    eventually("the steps", || world.text("select name from etl.etl_worker_steps where name = 'naps'")).await;
+    let long = world.pipeline(&in_python(items("long", Mode::Incremental, 10), "naps", json!({}))).await;
+    let long = world.run(long).await;
+    eventually("the first batch", || async { (world.find(long).await.rows_read > 0).then_some(()) }).await;
+    for _ in 0..3 {
+        world.start_worker(&quick);
+    }
+    world.target("short", "id bigint, name text, modified timestamptz", &["id"]).await;
+    let mut short = in_python(items("short", Mode::Full, 200), "talks", json!({}));
+    short.target_table = "analytics.short".to_owned();
+    let run = world.succeeds(world.pipeline(&short).await).await;
+    assert_eq!((run.rows_written, run.attempts), (150, 0));
+    assert_eq!(world.find(long).await.status, RunStatus::Running, "the long run has most of its batches to go");
+    assert_eq!(world.succeeded(long).await.rows_written, 150);
+    world.assert_no_litter().await;
 }
 
 /// One answer too many would be taken for that of the next block, and so on for as long as the process lives.

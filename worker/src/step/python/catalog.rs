@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use sqlx::PgConnection;
-use vitrina_shared::{config::PythonConfig, domain::transform::PublishedStep, store::worker_steps};
+use sqlx::{PgConnection, PgPool};
+use vitrina_shared::{domain::transform::PublishedStep, store::worker_steps};
 
-use super::{
-    Python,
-    loaded::{Declared, Loaded},
-    pool::Pool,
-};
+use super::{Interpreter, Python, loaded::Declared};
 
 /// Types of arrays of which no value can be told to be one.
 const NO_SUCH_ARRAYS: [&str; 2] = ["json[]", "jsonb[]"];
@@ -17,27 +13,16 @@ const NO_SUCH_ARRAYS: [&str; 2] = ["json[]", "jsonb[]"];
 impl Python {
     /// Finds the steps of this worker; none where it has no directory, or no Python. What is wrong is logged: pipelines without
     /// such steps run all the same.
-    pub async fn find(
-        config: &PythonConfig,
-        processes: usize,
-        connection: &mut PgConnection,
-    ) -> sqlx::Result<Option<Self>> {
-        let Some(path) = &config.path else { return Ok(None) };
-        let (process, loaded) = match Loaded::start_first(config, path).await {
-            Ok(started) => started,
-            Err(error) => {
-                tracing::error!(path = %path.display(), error = %error, "this worker has no steps in Python");
-                return Ok(None);
-            }
-        };
+    pub async fn find(interpreter: &Arc<Interpreter>, db: &PgPool) -> sqlx::Result<Option<Self>> {
+        let Some(pool) = interpreter.pool().await else { return Ok(None) };
+        let (loaded, mut connection) = (pool.published(), db.acquire().await?);
         let mut steps = Vec::new();
         for step in loaded.steps.clone() {
-            steps.extend(published(connection, step, &loaded.version).await?.map(Arc::new));
+            steps.extend(published(&mut connection, step, &loaded.version).await?.map(Arc::new));
         }
         let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
-        tracing::info!(path = %path.display(), version = loaded.version, steps = names.join(", "), "steps in Python found");
-        let pool = Pool::new(config.clone(), path.clone(), processes, (process, loaded));
-        Ok(Some(Self { steps, pool: Arc::new(pool) }))
+        tracing::info!(version = loaded.version, steps = names.join(", "), "steps in Python found");
+        Ok(Some(Self { steps, pool }))
     }
 }
 

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use vitrina_shared::config::PythonConfig;
 
@@ -32,6 +33,21 @@ impl Pool {
     pub fn new(config: PythonConfig, path: PathBuf, processes: usize, (first, published): (Process, Loaded)) -> Self {
         let (room, idle) = (Semaphore::new(processes), Mutex::new(vec![first]));
         Self { config, path, published, room, idle, asked: AtomicU64::new(0) }
+    }
+
+    pub fn published(&self) -> &Loaded {
+        &self.published
+    }
+
+    /// Whether the directory still has the code that was published. Nobody knows where no process waits.
+    pub async fn is_current(&self) -> bool {
+        let Ok(_room) = self.room.acquire().await else { return false };
+        let (id, Some(mut process)) = (self.next_id(), self.idle()) else { return false };
+        let request = json!({"version": self.path}).to_string().replacen('{', &format!("{{\"id\":{id},"), 1);
+        let Ok(answer) = process.ask(("", id), request.as_bytes(), self.config.timeout).await else { return false };
+        unpoisoned(&self.idle).push(process);
+        serde_json::from_slice::<Value>(&answer)
+            .is_ok_and(|answer| answer["version"] == self.published.version.as_str())
     }
 
     pub fn next_id(&self) -> u64 {
