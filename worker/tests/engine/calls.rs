@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus},
-    store::limits::{self, Rate},
+    store::{
+        call_keys::{self, Chosen},
+        limits::{self, Rate},
+    },
 };
 
 use crate::{
@@ -168,6 +171,28 @@ async fn a_limited_key_rests_and_a_refused_one_is_set_aside_while_others_go_on()
     let run = world.fails(pipeline).await;
     assert_eq!(run.error_class, Some(ErrorClass::Quota));
     assert!(run.error.unwrap().contains("accepts none of the keys of VITRINA_KEYS_SHOUT"));
+}
+
+/// A call that finds the only usable key locked by another one asks again at once, however long the other keys rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_another_call_is_taking_does_not_count_as_one_that_rests() {
+    let world = World::new().await;
+    let fingerprints = ["0123456789abcdef", "123456789abcdef0"].map(str::to_owned);
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    call_keys::introduce(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    call_keys::rest(&mut connection, "SHOUT", &fingerprints[0], Some(Duration::from_secs(600))).await.unwrap();
+    let mut other = world.db.pool().begin().await.unwrap();
+    let key = Chosen::Key(fingerprints[1].clone());
+    assert_eq!(call_keys::choose(&mut other, "SHOUT", &fingerprints).await.unwrap(), key);
+    let chosen = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    assert_eq!(chosen, Chosen::Resting(Duration::ZERO));
+    other.commit().await.unwrap();
+    assert_eq!(call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap(), key);
+    call_keys::refuse(&mut connection, "SHOUT", &fingerprints[1], "401").await.unwrap();
+    let Chosen::Resting(rests) = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap() else {
+        panic!("the other key rests");
+    };
+    assert!((Duration::from_secs(500)..=Duration::from_secs(600)).contains(&rests), "{rests:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -79,7 +79,7 @@ pub async fn send(service: Arc<Service>, sending: Sending, stop: CancellationTok
         measured::observe_outcome(&sending.name, &overdue);
         return Ok(Sent::Noted);
     }
-    if let Some(refused) = token(&service, &stop).await? {
+    if let Some(refused) = token(&service, &sending, &stop).await? {
         return Ok(refused);
     }
     let key = match key(&service, &sending).await? {
@@ -97,11 +97,14 @@ pub async fn send(service: Arc<Service>, sending: Sending, stop: CancellationTok
 }
 
 /// Waits for a token of the limit; what keeps the request from being sent, if anything does.
-async fn token(service: &Service, stop: &CancellationToken) -> Result<Option<Sent>, StepError> {
+async fn token(service: &Service, sending: &Sending, stop: &CancellationToken) -> Result<Option<Sent>, StepError> {
     let Some(limit) = &service.step.limit else { return Ok(None) };
     let taken = limits::take(&mut *connect(&service.db).await?, limit, AHEAD).await.map_err(away)?;
     match taken {
         Some(Token::Taken(after)) => {
+            if !after.is_zero() {
+                measured::observe_wait(&sending.name, after);
+            }
             tokio::select! {
                 () = sleep(after) => Ok(None),
                 () = stop.cancelled() => Ok(Some(Sent::Left)),
