@@ -58,7 +58,7 @@ impl Desk {
     /// Writes a file that a document shows.
     pub fn write(&self, name: &str, text: &str) {
         assert!(!name.contains('/'), "{name} is not a file of the working directory");
-        fs::write(self.place.join(name), text).unwrap();
+        fs::write(self.place.join(name), self.ports.typed(text)).unwrap();
     }
 
     /// Types a command, and waits for its end.

@@ -14,4 +14,5 @@ mod rules;
 mod runbooks;
 mod scene;
 mod scraped;
+mod texts;
 mod told;

@@ -1,7 +1,7 @@
 //! A small deployment: two replicas of the API and two workers on a database with the demo's cinema.
 
 use std::{
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vitrina::cinema::{CinemaSize, generate};
 use vitrina_shared::{migrate, testing::TestDatabase};
 
-use crate::configuration::yaml;
+use crate::{configuration::yaml, texts};
 
 /// Nothing takes longer, unless it is broken. The machine may be busy.
 const SOON: Duration = Duration::from_secs(90);
@@ -60,6 +60,8 @@ pub struct Scene {
     pub apis: Vec<Service>,
     pub workers: Vec<Service>,
     client: reqwest::Client,
+    /// What one of the pipelines calls.
+    texts: SocketAddr,
     pub db: TestDatabase,
 }
 
@@ -71,9 +73,10 @@ impl Scene {
         migrate::migrate(db.admin(), &["content".to_owned(), "ugc".to_owned()]).await.unwrap();
         let url = db.url();
         let apis = (0..2).map(|_| Service::start("api", &url, "VITRINA_ADDR")).collect();
-        let workers = (0..2).map(|_| Service::start("worker", &url, "VITRINA_METRICS_ADDR")).collect();
+        let texts = texts::start();
+        let workers = (0..2).map(|_| worker(&url, texts)).collect();
         let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-        let scene = Self { apis, workers, client, db };
+        let scene = Self { apis, workers, client, texts, db };
         for service in scene.apis.iter().chain(&scene.workers) {
             eventually("a service", async || {
                 scene.client.get(format!("http://{}/health", service.addr)).send().await.ok()
@@ -87,6 +90,7 @@ impl Scene {
             scene.create(&pipeline).await;
         }
         scene.create_one_that_will_fail().await;
+        scene.create_one_that_calls().await;
         scene
     }
 
@@ -99,6 +103,22 @@ impl Scene {
                             "source_query": "select id, name from content.doomed"}))
             .await;
         sqlx::raw_sql("alter table content.doomed drop column name").execute(self.db.admin()).await.unwrap();
+    }
+
+    async fn create_one_that_calls(&self) {
+        let mart = "create table analytics.described (id uuid primary key, name text, description text);
+                    insert into etl.etl_targets (target, key) values ('analytics.described', '{id}');
+                    insert into etl.etl_limits (name, tokens, period_seconds, burst) values ('texts', 50, 1, 1)";
+        sqlx::raw_sql(mart).execute(self.db.admin()).await.unwrap();
+        self.create(&json!({"name": "described", "mode": "full", "target_table": "analytics.described", "tasks": [
+            {"order_index": 1, "task_type": "SQL", "body": "select id, name from content.genre"},
+            {"order_index": 2, "task_type": "RUST", "body": "http", "options": {
+                "url": format!("http://{}/{{{{ name | urlencode }}}}", self.texts),
+                "columns": {"description": {"path": "/text", "type": "text"}},
+                "limit": "texts", "keys": {"pool": "TEXTS"},
+            }},
+        ]}))
+        .await;
     }
 
     async fn create(&self, pipeline: &Value) {
@@ -167,7 +187,7 @@ impl Scene {
         self.workers[busy].process.kill().unwrap();
         self.workers[busy].process.wait().unwrap();
         let addr = self.workers[busy].addr.clone();
-        let mut next = Service::start("worker", &self.db.url(), "VITRINA_METRICS_ADDR");
+        let mut next = worker(&self.db.url(), self.texts);
         std::mem::swap(&mut self.workers[busy], &mut next);
         assert_ne!(addr, self.workers[busy].addr);
         true
@@ -190,6 +210,19 @@ impl Scene {
         let url = format!("http://{}/api/v1/pipelines/nobody", self.apis[0].addr);
         assert_eq!(self.client.get(url).send().await.unwrap().status(), 404);
     }
+}
+
+/// A worker that may call the service.
+fn worker(url: &str, texts: SocketAddr) -> Service {
+    let hosts = texts.to_string();
+    let receivers = format!("TEXTS={hosts}");
+    let settings = [
+        ("VITRINA_LOG", "error"),
+        ("VITRINA_HTTP_HOSTS", hosts.as_str()),
+        ("VITRINA_HTTP_KEYS", receivers.as_str()),
+        ("VITRINA_KEYS_TEXTS", texts::KEYS),
+    ];
+    Service::start_with("worker", url, "VITRINA_METRICS_ADDR", &settings)
 }
 
 pub fn free_port() -> u16 {

@@ -16,6 +16,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("rule VitrinaRetryStorm", "nothing is retried"),
     ("rule VitrinaDeadLettersGrowing", "no row is put aside"),
     ("rule VitrinaHorizonHeldBack", "no transaction is left open"),
+    ("rule VitrinaQuotaUsedUp", "no service wants to be paid"),
     ("rule VitrinaNoWorkers", "there are workers"),
     ("rule VitrinaQueueStuck", "jobs are taken up"),
     ("rule VitrinaApiErrors", "the API makes no errors"),
@@ -53,6 +54,7 @@ async fn prometheus_agrees_with_the_database_and_every_expression_has_a_result()
     scene.ask_in_vain().await;
     scene.preview("genre_dim").await;
     scene.run("doomed").await;
+    scene.run("described").await;
     scene.request_run("film_rating_agg").await;
     // Often enough for a habit.
     for _ in 0..5 {
@@ -87,7 +89,7 @@ async fn numbers_agree(scene: &Scene, prometheus: &Prometheus) {
     .fetch_all(scene.db.pool())
     .await
     .unwrap();
-    assert_eq!(totals.len(), 4, "four pipelines, each of which ended in one way");
+    assert_eq!(totals.len(), 5, "five pipelines, each of which ended in one way");
     for total in totals {
         let (pipeline, status): (&str, &str) = (total.get("name"), total.get("status"));
         let of = |name: &str, more: &str| format!("max(vitrina_{name}_total{{pipeline=\"{pipeline}\"{more}}})");

@@ -78,7 +78,7 @@ catalog! {
     CLOCK_STEPS = "vitrina_clock_steps_total", Counter, Worker, [], "How often the database's clock was seen to have gone back, or another server to have taken over";
     CALLS = "vitrina_calls_total", Counter, Worker, ["pipeline", "outcome"], "Calls to services, by what became of them";
     CALL_DURATION = "vitrina_call_duration_seconds", Histogram, Worker, ["pipeline"], "Time from a request to a service, a poll included, to its answer";
-    CALL_WAIT = "vitrina_call_wait_seconds", Histogram, Worker, ["pipeline"], "Time that a step waited for a limit or for keys, the rest of its job included";
+    CALL_WAIT = "vitrina_call_wait_seconds", Histogram, Worker, ["pipeline"], "Time that a call, or a batch with calls, waited for a limit or for keys";
     REPORTS = "vitrina_reports_total", Counter, Worker, ["kind", "status"], "Reports that ended";
     REPORT_DURATION = "vitrina_report_duration_seconds", Histogram, Worker, ["kind"], "Time of a report in a worker's hands";
     JOBS_IN_FLIGHT = "vitrina_jobs_in_flight", Gauge, Worker, [], "Jobs that the worker is executing";

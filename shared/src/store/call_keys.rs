@@ -58,7 +58,9 @@ pub async fn choose(connection: &mut PgConnection, pool: &str, fingerprints: &[S
     let rests = sqlx::query!(
         r#"
         select count(*) filter (where refused_at is null) as "usable!",
-               min(extract(epoch from rests_until - clock_timestamp())::float8) filter (where refused_at is null) as rests
+               -- One that does not rest was locked just now, by another call that takes it.
+               min(coalesce(extract(epoch from rests_until - clock_timestamp())::float8, 0)) filter (where refused_at is null)
+                   as rests
         from etl.etl_call_keys
         where pool = $1 and fingerprint = any($2)
         "#,
@@ -68,9 +70,7 @@ pub async fn choose(connection: &mut PgConnection, pool: &str, fingerprints: &[S
     .fetch_one(connection)
     .await?;
     Ok(match (rests.usable, rests.rests) {
-        (0, _) => Chosen::Refused,
-        // Another call has just locked the only one.
-        (_, None) => Chosen::Resting(Duration::ZERO),
+        (0, _) | (_, None) => Chosen::Refused,
         (_, Some(rests)) => Chosen::Resting(Duration::try_from_secs_f64(rests.max(0.0)).unwrap_or(LONGEST_REST)),
     })
 }

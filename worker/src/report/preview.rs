@@ -13,6 +13,7 @@ use vitrina_shared::{
         ColumnType, Report, SourceColumn, Task,
         report::{MAX_PREVIEW_ROWS, Preview, PreviewColumn},
         task_plan,
+        transform::Registry,
     },
     reports::HeldReport,
     sql::{quote, record},
@@ -55,7 +56,7 @@ pub async fn show_rows(env: &Environment, job: &HeldReport, report: &Report, row
 }
 
 /// Shows what a step that need not be in the pipeline's plan makes of rows of its query. It is executed also if it is not pure:
-/// whoever asks for it asks for just that.
+/// that is what the client asks for.
 pub async fn try_step(
     env: &Environment,
     job: &HeldReport,
@@ -66,10 +67,11 @@ pub async fn try_step(
     let (subject, _) = subject::open(env, job, report, as_shown).await?;
     let (query, _) = subject.draft().reader().ok_or_else(|| BatchError::fatal("the pipeline has no query"))?;
     let tasks = [Task::reader(query), Task { order_index: 2, target_table: None, ..step.clone() }];
-    env.lacking.refuse(&env.steps, &mut *env.reports.acquire().await?, (&tasks, None)).await?;
-    let stages = stages(env, &subject, &tasks)?;
+    let own = env.steps.current();
+    env.lacking.refuse(&own, &mut *env.reports.acquire().await?, (&tasks, None)).await?;
+    let stages = stages(own.transforms(), &subject, &tasks)?;
     let columns = stages[1].iter().map(|column| described(column, &column.type_name)).collect();
-    let steps = env.steps.sequence(&tasks, &[], Arriving { stages: &stages, arrays_as_text: false })?;
+    let steps = own.sequence(&tasks, &[], Arriving { stages: &stages, arrays_as_text: false })?;
     let subject = Subject { steps, ..subject };
     let mut preview = Preview { rows: Vec::new(), omitted: 0, refused: Vec::new(), took_ms: 0, columns };
     let mut session = env.sessions(&env.reports, report.id.0).acquire().await?;
@@ -89,8 +91,7 @@ fn described(column: &SourceColumn, type_name: &str) -> PreviewColumn {
 }
 
 /// The columns before and after a step, which is checked like one of a plan.
-fn stages(env: &Environment, subject: &Subject, tasks: &[Task]) -> Result<[Vec<SourceColumn>; 2], BatchError> {
-    let transforms = env.steps.transforms();
+fn stages(transforms: &Registry, subject: &Subject, tasks: &[Task]) -> Result<[Vec<SourceColumn>; 2], BatchError> {
     let problems = task_plan::problems(tasks, transforms);
     let said = problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; ");
     let configured = transforms.configure(&tasks[1]).and_then(Result::ok).filter(|_| problems.is_empty());

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use vitrina_shared::{
     domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus},
-    store::limits::{self, Rate},
+    store::{
+        call_keys::{self, Chosen},
+        limits::{self, Rate},
+    },
 };
 
 use crate::{
@@ -141,18 +144,25 @@ async fn a_limited_key_rests_and_a_refused_one_is_set_aside_while_others_go_on()
     let service = Service::start(move |asked, before| match asked.header("x-key") {
         Some("k key-that-is-slow-1") => Answer::of(429, "slow down").with("retry-after", 600),
         Some("k key-that-is-bad-12") => Answer::of(401, "who are you"),
+        Some("k key-that-is-good-1") if asked.json()["name"] == "item 30" => {
+            Answer::of(422, "not with key-that-is-good-1 and key-that-is-slow-1")
+        }
         Some("k key-that-is-good-1") => shouts(asked, before),
         _ => Answer::of(400, "no key"),
     })
     .await;
     let keys = [slow, bad, good].join(",");
-    let world = world(&service, &[("VITRINA_KEYS_SHOUT", &keys)]).await;
+    let receivers = format!("SHOUT={}", service.address);
+    let settings = [("VITRINA_KEYS_SHOUT", keys.as_str()), ("VITRINA_HTTP_KEYS", receivers.as_str())];
+    let world = world(&service, &settings).await;
     world.items(1, 30).await;
     let options = json!({"keys": {"pool": "SHOUT", "header": "X-Key", "prefix": "k "}});
-    let pipeline = world.pipeline(&shouting(&service, Mode::Full, &options)).await;
+    let pipeline = world.pipeline(&with_letters(shouting(&service, Mode::Full, &options))).await;
     let run = world.succeeds(pipeline).await;
-    assert_eq!((run.rows_written, run.rows_rejected, run.attempts), (30, 0, 0));
-    world.assert_same(SHOUTED, "analytics.shouted").await;
+    assert_eq!((run.rows_written, run.rows_rejected, run.attempts), (29, 1, 0));
+    world.assert_same(&format!("{SHOUTED} where id < 30"), "analytics.shouted").await;
+    let reason = world.text("select min(error) from etl.etl_dead_letters").await.unwrap();
+    assert!(reason.contains("answers 422: not with *** and ***"), "no key of the pool is in it: {reason}");
     let used = |key: &str| {
         service.asked().iter().filter(|asked| asked.header("x-key").is_some_and(|used| used.ends_with(key))).count()
     };
@@ -168,6 +178,28 @@ async fn a_limited_key_rests_and_a_refused_one_is_set_aside_while_others_go_on()
     let run = world.fails(pipeline).await;
     assert_eq!(run.error_class, Some(ErrorClass::Quota));
     assert!(run.error.unwrap().contains("accepts none of the keys of VITRINA_KEYS_SHOUT"));
+}
+
+/// A call that finds the only usable key locked by another one asks again at once, however long the other keys rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_another_call_is_taking_does_not_count_as_one_that_rests() {
+    let world = World::new().await;
+    let fingerprints = ["0123456789abcdef", "123456789abcdef0"].map(str::to_owned);
+    let mut connection = world.db.pool().acquire().await.unwrap();
+    call_keys::introduce(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    call_keys::rest(&mut connection, "SHOUT", &fingerprints[0], Some(Duration::from_secs(600))).await.unwrap();
+    let mut other = world.db.pool().begin().await.unwrap();
+    let key = Chosen::Key(fingerprints[1].clone());
+    assert_eq!(call_keys::choose(&mut other, "SHOUT", &fingerprints).await.unwrap(), key);
+    let chosen = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    assert_eq!(chosen, Chosen::Resting(Duration::ZERO));
+    other.commit().await.unwrap();
+    assert_eq!(call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap(), key);
+    call_keys::refuse(&mut connection, "SHOUT", &fingerprints[1], "401").await.unwrap();
+    let Chosen::Resting(rests) = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap() else {
+        panic!("the other key rests");
+    };
+    assert!((Duration::from_secs(500)..=Duration::from_secs(600)).contains(&rests), "{rests:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -406,7 +438,7 @@ async fn what_may_not_be_called_is_not_and_the_run_says_so_before_its_first_batc
         _ => shouts(asked, before),
     })
     .await;
-    let world = world(&service, &[]).await;
+    let world = world(&service, &[("VITRINA_KEYS_OTHER", "0123456789abcdef")]).await;
     world.items(1, 2).await;
     let port = service.address.port();
     for (changes, expected) in [
@@ -418,6 +450,7 @@ async fn what_may_not_be_called_is_not_and_the_run_says_so_before_its_first_batc
         (json!({"health": other.url("/")}), "is not in VITRINA_HTTP_HOSTS"),
         (json!({"limit": "nothing"}), "there is no limit `nothing`"),
         (json!({"keys": {"pool": "NONE"}}), "set VITRINA_KEYS_NONE"),
+        (json!({"keys": {"pool": "OTHER"}}), "keys of VITRINA_KEYS_OTHER may not be sent to 127.0.0.1"),
     ] {
         let mut draft = shouting(&service, Mode::Full, &changes);
         draft.name = format!("p{}", Uuid::new_v4().simple());

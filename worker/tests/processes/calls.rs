@@ -117,8 +117,10 @@ impl Storm {
 }
 
 fn start(world: &World, service: &Service) -> WorkerProcess {
+    let receivers = format!("STORM={}", service.addr);
     let settings = [
         ("VITRINA_HTTP_HOSTS", service.addr.as_str()),
+        ("VITRINA_HTTP_KEYS", receivers.as_str()),
         ("VITRINA_KEYS_STORM", KEYS),
         ("VITRINA_SOURCE_SCHEMAS", "content,ugc,shop"),
     ];

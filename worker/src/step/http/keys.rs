@@ -24,11 +24,11 @@ pub struct Pool {
 impl Pool {
     /// The pool, whose keys may be sent to all of these servers.
     pub fn new(how: &KeyUse, keys: &Keys, servers: &[&Origin]) -> Result<Self, String> {
+        let own = keys.all(&how.pool)?.iter().map(|key| (fingerprint(&how.pool, key), key.clone())).collect();
         for (host, port) in servers.iter().filter_map(|origin| origin.server()) {
             keys.check_receiver(&how.pool, &host, port)?;
         }
-        let keys = keys.all(&how.pool)?.iter().map(|key| (fingerprint(&how.pool, key), key.clone())).collect();
-        Ok(Self { how: how.clone(), keys, known: AtomicBool::new(false) })
+        Ok(Self { how: how.clone(), keys: own, known: AtomicBool::new(false) })
     }
 
     pub fn name(&self) -> &str {

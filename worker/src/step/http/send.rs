@@ -86,7 +86,7 @@ pub async fn send_call(service: Arc<Service>, sending: Sending, stop: Cancellati
         Err(refused) => return Ok(refused),
     };
     let headers = headers(&service, &sending, key.as_deref())?;
-    if let Some(refused) = token(&service, &stop).await? {
+    if let Some(refused) = token(&service, &sending, &stop).await? {
         return Ok(refused);
     }
     if stop.is_cancelled() {
@@ -101,11 +101,14 @@ pub async fn send_call(service: Arc<Service>, sending: Sending, stop: Cancellati
 }
 
 /// Waits for a token of the limit; what keeps the request from being sent, if anything does.
-async fn token(service: &Service, stop: &CancellationToken) -> Result<Option<Sent>, StepError> {
+async fn token(service: &Service, sending: &Sending, stop: &CancellationToken) -> Result<Option<Sent>, StepError> {
     let Some(limit) = &service.step.limit else { return Ok(None) };
     let taken = limits::take(&mut *connect(&service.db).await?, limit, AHEAD).await.map_err(away)?;
     match taken {
         Some(Token::Taken(after)) => {
+            if !after.is_zero() {
+                measured::observe_wait(&sending.name, after);
+            }
             tokio::select! {
                 () = sleep(after) => Ok(None),
                 () = stop.cancelled() => Ok(Some(Sent::Left)),
