@@ -770,6 +770,21 @@ CREATE FUNCTION etl_hook.call(hook text, event jsonb) RETURNS TABLE(state text, 
     SET plan_cache_mode TO 'auto'
     AS $_$
 declare
+    holdings cursor for
+        select array(
+                   select format('%s %s %s %s', d.classid, d.objid, d.objsubid, d.deptype)
+                   from pg_shdepend d
+                   where d.refclassid = 'pg_authid'::regclass and d.refobjid = 'vitrina_hook'::regrole
+                     and d.dbid = (select b.oid from pg_database b where b.datname = current_database())
+                   order by 1
+               ) || array(
+                   select format('%s %s', s.setdatabase, s.setconfig)
+                   from pg_db_role_setting s
+                   where s.setrole = 'vitrina_hook'::regrole
+                   order by 1
+               );
+    held text[];
+    holds text[];
     before text[] := etl_query.session_state(current_setting('search_path'));
     problem text := etl.hook_problem(hook);
 begin
@@ -777,11 +792,21 @@ begin
         return query select 'VT008', format('it %s: `vitrina hooks allow %s` puts it there as it is now', problem, hook);
         return;
     end if;
+    open holdings;
+    fetch holdings into held;
+    close holdings;
     begin
         execute format('select %I.%I($1)', split_part(hook, '.', 1), split_part(hook, '.', 2)) using event;
         set constraints all immediate;
         -- All names have their schema: the function may have changed the search_path.
         perform etl_query.set_back_session(before, pg_catalog.current_setting('search_path'), true);
+        open holdings;
+        fetch holdings into holds;
+        close holdings;
+        if holds <> held then
+            raise exception using errcode = 'serialization_failure',
+                message = 'what the role vitrina_hook owns, may use or has set is not what it was before the function was called';
+        end if;
         return;
     exception
         when query_canceled or assert_failure or others then

@@ -310,3 +310,40 @@ async fn a_function_that_prepares_statements_fails_and_they_are_gone() {
     }
     assert_eq!(text(&mut db.admin().acquire().await.unwrap(), "select count(*) from shop.noted").await, "0");
 }
+
+/// What calls the functions is owned by the role that they are executed under.
+#[tokio::test]
+async fn a_function_that_drops_or_leaves_what_is_of_its_role_fails_and_is_undone() {
+    let db = shop(&[]).await;
+    run(
+        db.admin(),
+        "grant insert on shop.noted to vitrina_hook;
+         create function shop.execute(event jsonb) returns void language plpgsql as $$
+         begin
+             insert into shop.noted (who) values (event ->> 'sql');
+             execute event ->> 'sql';
+         end $$",
+    )
+    .await;
+    allow_function(&mut db.admin().acquire().await.unwrap(), "shop.execute").await.unwrap();
+    let mut app = db.pool().acquire().await.unwrap();
+    for statement in [
+        "drop owned by vitrina_hook cascade",
+        "alter role vitrina_hook set work_mem = 64",
+        "alter default privileges grant select on tables to public",
+        "select lo_create(0)",
+        "create temporary table kept (id int)",
+    ] {
+        let said = text(&mut app, call("shop.execute", &format!(r#"{{"sql": "{statement}"}}"#))).await;
+        // A code of those that are tried again: somebody may have granted the role something meanwhile.
+        let expected = "(40001,\"what the role vitrina_hook owns, may use or has set is not what it was";
+        assert!(said.starts_with(expected), "{statement}: {said}");
+    }
+    let gone = "create temporary table gone (id int); drop table gone";
+    let called = format!("select count(*) from ({}) c", call("shop.execute", &format!(r#"{{"sql": "{gone}"}}"#)));
+    assert_eq!(text(&mut app, called).await, "0", "nothing is left of it");
+    let noted = "select string_agg(who, ', ') from shop.noted";
+    assert_eq!(text(&mut db.admin().acquire().await.unwrap(), noted).await, gone);
+    let settings = "select count(*) from pg_db_role_setting where setrole = 'vitrina_hook'::regrole";
+    assert_eq!(text(&mut app, settings).await, "0");
+}
