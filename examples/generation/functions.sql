@@ -55,11 +55,20 @@ begin
     on conflict do nothing;
 end $$;
 
+-- Any operator may name our hooks in any pipeline, with rows of another query: they move money for one pipeline alone.
+create or replace function shop.refuse_other_pipelines(event jsonb) returns void language plpgsql as $$
+begin
+    if event ->> 'pipeline' is distinct from 'generation' then
+        raise 'the pipeline % may not charge or refund', event ->> 'pipeline';
+    end if;
+end $$;
+
 -- Hook after_batch: charges the items whose pictures this batch has written.
 create or replace function shop.settle(event jsonb) returns void language plpgsql security definer set search_path = '' as $$
 declare
     requests uuid[];
 begin
+    perform shop.refuse_other_pipelines(event);
     with charged as (
         update shop.item i set state = 'charged'
         from analytics.picture p
@@ -77,6 +86,7 @@ create or replace function shop.refund(event jsonb) returns void language plpgsq
 declare
     item record;
 begin
+    perform shop.refuse_other_pipelines(event);
     update shop.item set state = 'refunded'
     where id = (event -> 'row' ->> 'item_id')::uuid and state = 'reserved'
     returning id, request_id, price into item;
