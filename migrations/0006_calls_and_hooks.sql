@@ -26,7 +26,7 @@ comment on column etl.etl_limits.spent_until is
     'When the bucket will be full again less one period of a token: later than now by as much as was taken ahead';
 comment on column etl.etl_limits.rests_until is 'A service without keys asked for a pause until then';
 
-create table etl.etl_call_keys (
+create table etl.etl_pool_keys (
     pool           text        not null,
     fingerprint    text        not null,
     used_at        timestamptz,
@@ -35,15 +35,15 @@ create table etl.etl_call_keys (
     refused_at     timestamptz,
     refused_reason text,
 
-    constraint etl_call_keys_pkey primary key (pool, fingerprint),
-    constraint etl_call_keys_fingerprint_check check (fingerprint ~ '^[0-9a-f]{16}$')
+    constraint etl_pool_keys_pkey primary key (pool, fingerprint),
+    constraint etl_pool_keys_fingerprint_check check (fingerprint ~ '^[0-9a-f]{16}$')
 )
 with (fillfactor = 50);
 
-comment on table etl.etl_call_keys is 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
-comment on column etl.etl_call_keys.fingerprint is 'The beginning of the SHA-256 of pool and key';
-comment on column etl.etl_call_keys.strikes is 'How often the service asked this key to slow down since it last answered';
-comment on column etl.etl_call_keys.refused_at is 'The service does not accept the key: it is not used until it is cleared';
+comment on table etl.etl_pool_keys is 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
+comment on column etl.etl_pool_keys.fingerprint is 'The beginning of the SHA-256 of pool and key';
+comment on column etl.etl_pool_keys.strikes is 'How often the service asked this key to slow down since it last answered';
+comment on column etl.etl_pool_keys.refused_at is 'The service does not accept the key: it is not used until it is cleared';
 
 create table etl.etl_calls (
     pipeline_id     uuid        not null,

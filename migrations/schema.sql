@@ -1206,7 +1206,7 @@ $$;
 
 COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; the outermost function looks at prepared statements too. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself: what follows in the statement executes with the rights to write marts';
 
-CREATE TABLE etl.etl_call_keys (
+CREATE TABLE etl.etl_pool_keys (
     pool text NOT NULL,
     fingerprint text NOT NULL,
     used_at timestamp with time zone,
@@ -1214,17 +1214,17 @@ CREATE TABLE etl.etl_call_keys (
     strikes integer DEFAULT 0 NOT NULL,
     refused_at timestamp with time zone,
     refused_reason text,
-    CONSTRAINT etl_call_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
+    CONSTRAINT etl_pool_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE etl.etl_call_keys IS 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
+COMMENT ON TABLE etl.etl_pool_keys IS 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
 
-COMMENT ON COLUMN etl.etl_call_keys.fingerprint IS 'The beginning of the SHA-256 of pool and key';
+COMMENT ON COLUMN etl.etl_pool_keys.fingerprint IS 'The beginning of the SHA-256 of pool and key';
 
-COMMENT ON COLUMN etl.etl_call_keys.strikes IS 'How often the service asked this key to slow down since it last answered';
+COMMENT ON COLUMN etl.etl_pool_keys.strikes IS 'How often the service asked this key to slow down since it last answered';
 
-COMMENT ON COLUMN etl.etl_call_keys.refused_at IS 'The service does not accept the key: it is not used until it is cleared';
+COMMENT ON COLUMN etl.etl_pool_keys.refused_at IS 'The service does not accept the key: it is not used until it is cleared';
 
 CREATE TABLE etl.etl_calls (
     pipeline_id uuid NOT NULL,
@@ -1780,8 +1780,8 @@ CREATE VIEW etl.other_transactions AS
 
 COMMENT ON VIEW etl.other_transactions IS 'Transactions of such sessions that are open now';
 
-ALTER TABLE ONLY etl.etl_call_keys
-    ADD CONSTRAINT etl_call_keys_pkey PRIMARY KEY (pool, fingerprint);
+ALTER TABLE ONLY etl.etl_pool_keys
+    ADD CONSTRAINT etl_pool_keys_pkey PRIMARY KEY (pool, fingerprint);
 
 ALTER TABLE ONLY etl.etl_calls
     ADD CONSTRAINT etl_calls_pkey PRIMARY KEY (pipeline_id, step, call_key);

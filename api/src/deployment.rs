@@ -14,10 +14,9 @@ use vitrina_shared::{
     jobs::BATCH_QUEUE,
     metrics::{self, DATABASE_UP, Exposition},
     store::{
-        self,
-        call_keys::{self, PoolDepth},
-        horizon,
+        self, horizon,
         pipelines::{self, Glance},
+        pool_keys::{self, PoolDepth},
         queue::{self, Depth},
         totals::{self, Total},
         workers,
@@ -81,7 +80,7 @@ impl DeploymentFacts {
             depth: queue::depth(&mut connection, BATCH_QUEUE).await?,
             workers: workers::count(&mut connection, BATCH_QUEUE).await?,
             horizon_lag: horizon::lag(&mut connection).await?,
-            keys: call_keys::depths(&mut connection).await?,
+            keys: pool_keys::depths(&mut connection).await?,
         };
         // A counter that a crash of the server takes back would be a reset to Prometheus, which adds it once more.
         store::flush(&mut connection).await?;

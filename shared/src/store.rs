@@ -3,7 +3,6 @@
 //! Functions take a connection, so that the caller decides what belongs into one transaction.
 
 pub mod backends;
-pub mod call_keys;
 pub mod calls;
 pub mod catalog;
 pub mod comparison;
@@ -15,6 +14,7 @@ pub mod limits;
 pub mod marts;
 pub mod pages;
 pub mod pipelines;
+pub mod pool_keys;
 pub mod queue;
 pub mod reports;
 pub mod runs;

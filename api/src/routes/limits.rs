@@ -5,8 +5,8 @@ use vitrina_shared::{
     definitions::{self, ForgetLimitError, SetLimitError},
     domain::transform::check_pool,
     store::{
-        call_keys,
         limits::{self, Rate},
+        pool_keys,
     },
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub async fn list(depot: &mut Depot) -> ApiResult<Json<LimitsView>> {
     let app = App::of(depot)?;
     let mut connection = app.db().acquire().await?;
-    let (limits, keys) = (limits::list(&mut connection).await?, call_keys::list(&mut connection).await?);
+    let (limits, keys) = (limits::list(&mut connection).await?, pool_keys::list(&mut connection).await?);
     Ok(Json(LimitsView {
         items: limits.into_iter().map(Into::into).collect(),
         keys: keys.into_iter().map(Into::into).collect(),
@@ -77,7 +77,7 @@ pub async fn forget_keys(req: &mut Request, depot: &mut Depot) -> ApiResult<Json
     let (app, actor) = (App::of(depot)?, Actor::of(depot)?);
     let pool: String = req.param("pool").unwrap_or_default();
     let forgotten = match check_pool(&pool) {
-        Ok(()) => call_keys::forget(&mut *app.db().acquire().await?, &pool).await?,
+        Ok(()) => pool_keys::forget(&mut *app.db().acquire().await?, &pool).await?,
         Err(_) => 0,
     };
     if forgotten == 0 {

@@ -5,9 +5,9 @@ use salvo::oapi::ToSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use vitrina_shared::store::{
-    call_keys::CallKey,
     calls::{CallState, ListedCall},
     limits::Limit,
+    pool_keys::PoolKey,
 };
 
 use super::{OneOf, Values};
@@ -90,9 +90,9 @@ pub struct KeyView {
     pub refused_reason: Option<String>,
 }
 
-impl From<CallKey> for KeyView {
-    fn from(key: CallKey) -> Self {
-        let CallKey { pool, fingerprint, used_at, rests_until, refused_at, refused_reason } = key;
+impl From<PoolKey> for KeyView {
+    fn from(key: PoolKey) -> Self {
+        let PoolKey { pool, fingerprint, used_at, rests_until, refused_at, refused_reason } = key;
         Self { pool, fingerprint, used_at, rests_until, refused_at, refused_reason }
     }
 }

@@ -139,7 +139,7 @@ async fn a_limit_that_a_plan_names_stays_and_one_that_is_not_there_is_said_by_va
 async fn keys_that_rest_or_were_refused_are_listed_and_tried_again() {
     let api = Api::start().await;
     sqlx::raw_sql(
-        "insert into etl.etl_call_keys (pool, fingerprint, rests_until, strikes, refused_at, refused_reason) values
+        "insert into etl.etl_pool_keys (pool, fingerprint, rests_until, strikes, refused_at, refused_reason) values
          ('TEXTS', '0123456789abcdef', now() + interval '1 hour', 3, null, null),
          ('TEXTS', '123456789abcdef0', null, 0, now(), '401'), ('OTHER', '0123456789abcdef', null, 0, now(), '403')",
     )
@@ -156,7 +156,7 @@ async fn keys_that_rest_or_were_refused_are_listed_and_tried_again() {
     assert_eq!(expect(api.delete("/limits/keys/TEXTS"), StatusCode::OK).await, json!({"forgotten": 2}));
     assert_eq!(
         api.count(
-            "select count(*) from etl.etl_call_keys where coalesce(rests_until, refused_at) is null and strikes = 0"
+            "select count(*) from etl.etl_pool_keys where coalesce(rests_until, refused_at) is null and strikes = 0"
         )
         .await,
         2

@@ -235,7 +235,7 @@ async fn without_the_database_the_process_is_still_seen() {
 async fn keys_are_counted_by_what_became_of_them() {
     let api = Api::start().await;
     sqlx::raw_sql(
-        "insert into etl.etl_call_keys (pool, fingerprint, rests_until, refused_at) values
+        "insert into etl.etl_pool_keys (pool, fingerprint, rests_until, refused_at) values
          ('TEXTS', '0123456789abcdef', null, null), ('TEXTS', '123456789abcdef0', now() - interval '1 s', null),
          ('TEXTS', '23456789abcdef01', now() + interval '1 hour', null), ('TEXTS', '3456789abcdef012', null, now())",
     )

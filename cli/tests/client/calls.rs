@@ -27,7 +27,7 @@ const CALLS: &str = "insert into etl.etl_calls (pipeline_id, step, call_key, inp
            'answers 422: no such word', 1, '2026-01-02 03:04:05+00'
     from etl.etl_pipelines p, unnest('{DONE,REFUSED,SENDING}'::text[]) as state";
 
-const KEYS: &str = "insert into etl.etl_call_keys (pool, fingerprint, rests_until, refused_at, refused_reason) values
+const KEYS: &str = "insert into etl.etl_pool_keys (pool, fingerprint, rests_until, refused_at, refused_reason) values
     ('TEXTS', '0123456789abcdef', null, null, null), ('TEXTS', '123456789abcdef0', '2999-01-01 00:00:00+00', null, null),
     ('TEXTS', '23456789abcdef01', null, '2026-01-02 03:04:05+00', '401')";
 

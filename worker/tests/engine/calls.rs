@@ -7,8 +7,8 @@ use uuid::Uuid;
 use vitrina_shared::{
     domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus},
     store::{
-        call_keys::{self, Chosen},
         limits::{self, Rate},
+        pool_keys::{self, Chosen},
     },
 };
 
@@ -168,12 +168,12 @@ async fn a_limited_key_rests_and_a_refused_one_is_set_aside_while_others_go_on()
     };
     assert!(used(slow) <= 4 && used(bad) <= 4, "no more than were under way at once: {} {}", used(slow), used(bad));
     let known = "select count(*) filter (where rests_until > now() + interval '9 minutes') || ' ' || count(*) filter (where refused_at is not null)
-                 from etl.etl_call_keys where pool = 'SHOUT'";
+                 from etl.etl_pool_keys where pool = 'SHOUT'";
     assert_eq!(world.text(known).await.as_deref(), Some("1 1"));
-    let shown = "select string_agg(k::text, ' ') from etl.etl_call_keys k";
+    let shown = "select string_agg(k::text, ' ') from etl.etl_pool_keys k";
     assert!(!world.text(shown).await.unwrap().contains("key-that"), "no table has a key");
 
-    world.sql("update etl.etl_call_keys set refused_at = now(), refused_reason = '401'").await;
+    world.sql("update etl.etl_pool_keys set refused_at = now(), refused_reason = '401'").await;
     world.sql("update content.item set name = 'changed'").await;
     let run = world.fails(pipeline).await;
     assert_eq!(run.error_class, Some(ErrorClass::Quota));
@@ -186,17 +186,17 @@ async fn a_key_that_another_call_is_taking_does_not_count_as_one_that_rests() {
     let world = World::new().await;
     let fingerprints = ["0123456789abcdef", "123456789abcdef0"].map(str::to_owned);
     let mut connection = world.db.pool().acquire().await.unwrap();
-    call_keys::introduce(&mut connection, "SHOUT", &fingerprints).await.unwrap();
-    call_keys::rest(&mut connection, "SHOUT", &fingerprints[0], Some(Duration::from_secs(600))).await.unwrap();
+    pool_keys::introduce(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    pool_keys::rest(&mut connection, "SHOUT", &fingerprints[0], Some(Duration::from_secs(600))).await.unwrap();
     let mut other = world.db.pool().begin().await.unwrap();
     let key = Chosen::Key(fingerprints[1].clone());
-    assert_eq!(call_keys::choose(&mut other, "SHOUT", &fingerprints).await.unwrap(), key);
-    let chosen = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap();
+    assert_eq!(pool_keys::choose(&mut other, "SHOUT", &fingerprints).await.unwrap(), key);
+    let chosen = pool_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap();
     assert_eq!(chosen, Chosen::Resting(Duration::ZERO));
     other.commit().await.unwrap();
-    assert_eq!(call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap(), key);
-    call_keys::refuse(&mut connection, "SHOUT", &fingerprints[1], "401").await.unwrap();
-    let Chosen::Resting(rests) = call_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap() else {
+    assert_eq!(pool_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap(), key);
+    pool_keys::refuse(&mut connection, "SHOUT", &fingerprints[1], "401").await.unwrap();
+    let Chosen::Resting(rests) = pool_keys::choose(&mut connection, "SHOUT", &fingerprints).await.unwrap() else {
         panic!("the other key rests");
     };
     assert!((Duration::from_secs(500)..=Duration::from_secs(600)).contains(&rests), "{rests:?}");

@@ -106,8 +106,8 @@ impl Storm {
 
     /// What an operator does where the service has refused all keys.
     async fn pardon_keys(&self) {
-        let pardon = "update etl.etl_call_keys set refused_at = null, refused_reason = null
-                      where not exists (select from etl.etl_call_keys k where k.refused_at is null)";
+        let pardon = "update etl.etl_pool_keys set refused_at = null, refused_reason = null
+                      where not exists (select from etl.etl_pool_keys k where k.refused_at is null)";
         self.world.sql(pardon).await;
     }
 

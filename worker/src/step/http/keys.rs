@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use vitrina_shared::{
     config::{Keys, Secret, fingerprint},
     domain::transform::http::{KeyUse, Origin},
-    store::call_keys::{self, Chosen},
+    store::pool_keys::{self, Chosen},
 };
 
 #[derive(Debug)]
@@ -43,10 +43,10 @@ impl Pool {
     pub async fn choose(&self, connection: &mut PgConnection) -> sqlx::Result<Chosen> {
         let fingerprints = self.fingerprints();
         if !self.known.load(Ordering::Relaxed) {
-            call_keys::introduce(connection, &self.how.pool, &fingerprints).await?;
+            pool_keys::introduce(connection, &self.how.pool, &fingerprints).await?;
             self.known.store(true, Ordering::Relaxed);
         }
-        call_keys::choose(connection, &self.how.pool, &fingerprints).await
+        pool_keys::choose(connection, &self.how.pool, &fingerprints).await
     }
 
     /// Adds the key to a request; any of its pool where this worker does not have it.
@@ -68,16 +68,16 @@ impl Pool {
     }
 
     pub async fn rest(&self, connection: &mut PgConnection, key: &str, asked: Option<Duration>) -> sqlx::Result<()> {
-        call_keys::rest(connection, &self.how.pool, key, asked).await
+        pool_keys::rest(connection, &self.how.pool, key, asked).await
     }
 
     pub async fn answered(&self, connection: &mut PgConnection, key: &str) -> sqlx::Result<()> {
-        call_keys::answered(connection, &self.how.pool, key).await
+        pool_keys::answered(connection, &self.how.pool, key).await
     }
 
     /// Sets a key aside that the service does not accept, and tells the operator once.
     pub async fn refuse(&self, connection: &mut PgConnection, key: &str, reason: &str) -> sqlx::Result<()> {
-        if call_keys::refuse(connection, &self.how.pool, key, reason).await? {
+        if pool_keys::refuse(connection, &self.how.pool, key, reason).await? {
             tracing::error!(
                 pool = self.how.pool,
                 key,

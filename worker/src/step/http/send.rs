@@ -16,9 +16,9 @@ use vitrina_shared::{
         transform::http::{Class, Request},
     },
     store::{
-        call_keys::Chosen,
         calls::{self, Caller, Claim},
         limits::{self, Token},
+        pool_keys::Chosen,
     },
 };
 

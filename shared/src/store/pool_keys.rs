@@ -1,4 +1,4 @@
-//! `etl.etl_call_keys`: what became of the keys of a pool. A key is known by a fingerprint alone.
+//! `etl.etl_pool_keys`: what became of the keys of a pool. A key is known by a fingerprint alone.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::interval;
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
 #[derive(Debug)]
-pub struct CallKey {
+pub struct PoolKey {
     pub pool: String,
     pub fingerprint: String,
     pub used_at: Option<DateTime<Utc>>,
@@ -34,11 +34,11 @@ pub enum Chosen {
 pub async fn choose(connection: &mut PgConnection, pool: &str, fingerprints: &[String]) -> sqlx::Result<Chosen> {
     let chosen = sqlx::query_scalar!(
         r#"
-        update etl.etl_call_keys as k
+        update etl.etl_pool_keys as k
         set used_at = clock_timestamp()
         where (k.pool, k.fingerprint) = (
             select pool, fingerprint
-            from etl.etl_call_keys
+            from etl.etl_pool_keys
             where pool = $1 and fingerprint = any($2) and refused_at is null
               and (rests_until is null or rests_until <= clock_timestamp())
             order by used_at nulls first
@@ -61,7 +61,7 @@ pub async fn choose(connection: &mut PgConnection, pool: &str, fingerprints: &[S
                -- One that does not rest was locked just now, by another call that takes it.
                min(coalesce(extract(epoch from rests_until - clock_timestamp())::float8, 0)) filter (where refused_at is null)
                    as rests
-        from etl.etl_call_keys
+        from etl.etl_pool_keys
         where pool = $1 and fingerprint = any($2)
         "#,
         pool,
@@ -79,7 +79,7 @@ pub async fn choose(connection: &mut PgConnection, pool: &str, fingerprints: &[S
 pub async fn introduce(connection: &mut PgConnection, pool: &str, fingerprints: &[String]) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
-        insert into etl.etl_call_keys (pool, fingerprint)
+        insert into etl.etl_pool_keys (pool, fingerprint)
         select $1, unnest($2::text[])
         on conflict do nothing
         "#,
@@ -100,7 +100,7 @@ pub async fn rest(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
-        update etl.etl_call_keys
+        update etl.etl_pool_keys
         set strikes = least(strikes + 1, 30),
             rests_until = clock_timestamp() + coalesce($3, least(make_interval(secs => 2 ^ least(strikes, 20)), $4))
         where pool = $1 and fingerprint = $2
@@ -118,7 +118,7 @@ pub async fn rest(
 /// The service answered with this key: it need not rest longer than at first next time.
 pub async fn answered(connection: &mut PgConnection, pool: &str, fingerprint: &str) -> sqlx::Result<()> {
     sqlx::query!(
-        "update etl.etl_call_keys set strikes = 0 where pool = $1 and fingerprint = $2 and strikes > 0",
+        "update etl.etl_pool_keys set strikes = 0 where pool = $1 and fingerprint = $2 and strikes > 0",
         pool,
         fingerprint,
     )
@@ -131,7 +131,7 @@ pub async fn answered(connection: &mut PgConnection, pool: &str, fingerprint: &s
 pub async fn refuse(connection: &mut PgConnection, pool: &str, fingerprint: &str, reason: &str) -> sqlx::Result<bool> {
     let refused = sqlx::query!(
         r#"
-        update etl.etl_call_keys
+        update etl.etl_pool_keys
         set refused_at = clock_timestamp(), refused_reason = left($3, 1000)
         where pool = $1 and fingerprint = $2 and refused_at is null
         "#,
@@ -144,10 +144,10 @@ pub async fn refuse(connection: &mut PgConnection, pool: &str, fingerprint: &str
     Ok(refused.rows_affected() > 0)
 }
 
-pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<CallKey>> {
+pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<PoolKey>> {
     sqlx::query_as!(
-        CallKey,
-        "select pool, fingerprint, used_at, rests_until, refused_at, refused_reason from etl.etl_call_keys order by pool, fingerprint",
+        PoolKey,
+        "select pool, fingerprint, used_at, rests_until, refused_at, refused_reason from etl.etl_pool_keys order by pool, fingerprint",
     )
     .fetch_all(connection)
     .await
@@ -157,7 +157,7 @@ pub async fn list(connection: &mut PgConnection) -> sqlx::Result<Vec<CallKey>> {
 pub async fn forget(connection: &mut PgConnection, pool: &str) -> sqlx::Result<u64> {
     let forgotten = sqlx::query!(
         r#"
-        update etl.etl_call_keys
+        update etl.etl_pool_keys
         set rests_until = null, strikes = 0, refused_at = null, refused_reason = null
         where pool = $1
         "#,
@@ -185,7 +185,7 @@ pub async fn depths(connection: &mut PgConnection) -> sqlx::Result<Vec<PoolDepth
                count(*) filter (where refused_at is null and (rests_until is null or rests_until <= now())) as "ready!",
                count(*) filter (where refused_at is null and rests_until > now()) as "resting!",
                count(*) filter (where refused_at is not null) as "refused!"
-        from etl.etl_call_keys
+        from etl.etl_pool_keys
         group by pool
         order by pool
         "#,
