@@ -24,6 +24,7 @@ mod one_target;
 mod other_source;
 mod python;
 mod python_processes;
+mod python_values;
 mod ranges;
 mod reconcile;
 mod recovery;

@@ -100,9 +100,14 @@ def keeps_lock(rows, options):
 
 @bad
 def forks(rows, options):
-    """As does who forgets to end the process that was forked"""
+    """As does who forgets to end the process that was forked, which is faster"""
     if is_first(options):
-        os.fork()
+        child = os.fork()
+        if child == 0:
+            return [{**row, "name": "WRONG"} for row in rows]
+        until = time.monotonic() + 2
+        while os.waitpid(child, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+            time.sleep(0.01)
     return capitals(rows)
 
 
