@@ -60,9 +60,9 @@ pub(super) async fn walk_range(
     let (waits, prefetched) = (env.in_hand.waits(job.run_id.0), Prefetched::default());
     let mut chain =
         Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now, eta_seconds: None };
-    // The range may have been walked by a worker that died before it could end the run. What another worker wrote may not be on
-    // disk either.
-    let (mut is_over, mut wrote) = (walked, walked || chain.job.batch > 0);
+    // The range may have been walked by a worker that died before it could end the run. What another worker wrote, or this one in
+    // a range that it left, may not be on disk either.
+    let (mut is_over, mut wrote) = (walked, walked || cut || chain.job.batch > 0);
     let first = chain.job.batch;
     while !is_over {
         if env.stop.is_cancelled() {

@@ -5,13 +5,14 @@ use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
 use vitrina_shared::{
-    domain::{Mode, RunStatus, Status},
+    domain::{Cut, Mode, RunStatus, Status, Trigger},
+    lifecycle::{self, WantedRun},
     store,
 };
 
 use crate::{
     cluster::Cluster,
-    support::{ITEMS, World, eventually, items},
+    support::{ITEMS, TESTER, World, eventually, items},
     worker_process::WorkerProcess,
 };
 
@@ -106,6 +107,27 @@ async fn the_rows_of_a_run_that_succeeded_survive_a_crash_of_the_server() {
     let mut worker = WorkerProcess::start(&world.db.url());
     let run = world.run(pipeline).await;
     world.succeeded(run).await;
+    cluster.down("immediate");
+    worker.kill();
+    cluster.up();
+    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
+/// One worker walks both ranges, and leaves the first one before the run ends. The second one has no row.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_ranges_that_were_left_survive_a_crash_of_the_server_too() {
+    let cluster = Cluster::start();
+    let world = world_on(&cluster).await;
+    world.items(1, 20).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 500)).await;
+    let mut worker = WorkerProcess::start_with(&world.db.url(), &[("VITRINA_CONCURRENCY", "1")]);
+    let behind = world.text("select (max(modified) + interval '1 second')::text from content.item").await.unwrap();
+    let cuts = [Cut::before(&behind)];
+    let wanted = WantedRun { cuts: &cuts, ..WantedRun::by(Trigger::Api) };
+    let run = lifecycle::request_run(world.db.pool(), &pipeline.into(), wanted, TESTER).await.unwrap().run.id;
+    world.succeeded(run).await;
+    assert_eq!(world.number("select count(*) from etl.etl_run_ranges").await, 2);
     cluster.down("immediate");
     worker.kill();
     cluster.up();
