@@ -19,6 +19,7 @@ pub mod queue;
 pub mod reports;
 pub mod runs;
 pub mod server;
+pub mod server_life;
 pub mod sources;
 pub mod state;
 pub(crate) mod status;

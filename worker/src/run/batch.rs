@@ -83,7 +83,7 @@ pub(super) async fn walk_range(
         }
     }
     let Chain { job, plan, session, .. } = chain;
-    finish::finish_run(env, session, job, &plan, cut, wrote).await
+    finish::finish_run(env, session, job, &plan, cut, wrote).await.map_err(BatchError::during_statement)
 }
 
 struct Chain<'a> {
@@ -124,7 +124,7 @@ impl Chain<'_> {
         self.session.may_not_end();
         let executed = self.push_down_or_stream(next_job).await;
         self.session.has_ended();
-        let ExecutedBatch { outcome, rejected } = executed?;
+        let ExecutedBatch { outcome, rejected } = executed.map_err(BatchError::during_statement)?;
         self.record(&outcome, rejected, start.elapsed());
         (_, self.eta_seconds) = pace(outcome.run_rows_read, outcome.run_rows_total, Some(outcome.run_seconds));
         // What fails from here on is no attempt at a batch that was committed.
