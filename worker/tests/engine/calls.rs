@@ -15,16 +15,16 @@ use crate::{
     support::{ITEMS, World, draft, eventually},
 };
 
-const MART: &str = "id bigint, name text, modified timestamptz, shout text";
+pub const MART: &str = "id bigint, name text, modified timestamptz, shout text";
 /// What the service makes of an item.
-const SHOUTED: &str = "select id, name, modified, upper(name) from content.item";
+pub const SHOUTED: &str = "select id, name, modified, upper(name) from content.item";
 
 /// Answers with the name in capitals.
-fn shouts(asked: &Asked, _: usize) -> Answer {
+pub fn shouts(asked: &Asked, _: usize) -> Answer {
     Answer::of(200, json!({"shout": asked.json()["name"].as_str().map(str::to_uppercase)}))
 }
 
-async fn world(service: &Service, settings: &[(&str, &str)]) -> World {
+pub async fn world(service: &Service, settings: &[(&str, &str)]) -> World {
     let mut world = World::new().await;
     world.target("shouted", MART, &["id"]).await;
     let hosts = service.address.to_string();
@@ -33,7 +33,7 @@ async fn world(service: &Service, settings: &[(&str, &str)]) -> World {
 }
 
 /// A pipeline of items whose names the service shouts.
-fn shouting(service: &Service, mode: Mode, changes: &Value) -> PipelineDraft {
+pub fn shouting(service: &Service, mode: Mode, changes: &Value) -> PipelineDraft {
     let mut options = json!({
         "url": service.url("/shout"),
         "body": "{\"name\": {{ name | tojson }}}",
@@ -47,7 +47,7 @@ fn shouting(service: &Service, mode: Mode, changes: &Value) -> PipelineDraft {
 }
 
 /// The same where rows may be put aside.
-fn with_letters(draft: PipelineDraft) -> PipelineDraft {
+pub fn with_letters(draft: PipelineDraft) -> PipelineDraft {
     let mut draft = draft;
     draft.options.on_row_error = Some(OnRowError::DeadLetter);
     draft
@@ -334,70 +334,6 @@ async fn an_entity_is_asked_for_again_when_its_input_changes_and_two_of_it_must_
     let pipeline = world.pipeline(&draft).await;
     let run = world.succeeds(pipeline).await;
     assert_eq!((run.rows_written, run.rows_rejected), (2, 2), "the others ask for something else");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_called_is_not_and_the_run_says_so_before_its_first_batch() {
-    let other = Service::start(shouts).await;
-    let elsewhere = other.url("/shout");
-    let service = Service::start(move |asked, before| match asked.path.as_str() {
-        "/away" => Answer::of(307, "").with("location", &elsewhere),
-        "/round" => Answer::of(307, "").with("location", "/shout"),
-        "/ill" => Answer::of(500, ""),
-        "/long" => Answer::of(200, json!({"shout": "x".repeat(2000)})),
-        _ => shouts(asked, before),
-    })
-    .await;
-    let world = world(&service, &[]).await;
-    world.items(1, 2).await;
-    let port = service.address.port();
-    for (changes, expected) in [
-        (json!({"url": other.url("/shout")}), "is not in VITRINA_HTTP_HOSTS"),
-        (json!({"url": "http://169.254.169.254/latest"}), "is not in VITRINA_HTTP_HOSTS"),
-        (json!({"url": format!("http://localhost:{port}/shout")}), "is not in VITRINA_HTTP_HOSTS"),
-        (json!({"url": service.url("/away")}), "leads to another server"),
-        (json!({"health": service.url("/ill")}), "the service is not well"),
-        (json!({"health": other.url("/")}), "is not in VITRINA_HTTP_HOSTS"),
-        (json!({"limit": "nothing"}), "there is no limit `nothing`"),
-        (json!({"keys": {"pool": "NONE"}}), "set VITRINA_KEYS_NONE"),
-    ] {
-        let mut draft = shouting(&service, Mode::Full, &changes);
-        draft.name = format!("p{}", Uuid::new_v4().simple());
-        let pipeline = world.pipeline(&draft).await;
-        let run = world.fails(pipeline).await;
-        let error = run.error.unwrap();
-        assert!(error.contains(expected), "{changes}: {error}");
-        assert_eq!(run.error_class, Some(ErrorClass::Fatal), "{changes}: {error}");
-        world.sql(&format!("delete from etl.etl_pipelines where id = '{}'", pipeline)).await;
-    }
-    assert_eq!(other.asked().len(), 0, "nothing came to the other server");
-    let pipeline = world
-        .pipeline(&shouting(&service, Mode::Full, &json!({"url": service.url("/round"), "health": service.url("/")})))
-        .await;
-    world.succeeds(pipeline).await;
-    world.assert_same(SHOUTED, "analytics.shouted").await;
-    world.sql(&format!("delete from etl.etl_pipelines where id = '{pipeline}'")).await;
-    let long = json!({"url": service.url("/long"), "max_answer_bytes": 1000});
-    let pipeline = world.pipeline(&with_letters(shouting(&service, Mode::Full, &long))).await;
-    world.succeeds(pipeline).await;
-    let reason = world.text("select min(error) from etl.etl_dead_letters").await.unwrap();
-    assert!(reason.contains("answers more than 1000 bytes"), "{reason}");
-}
-
-/// A name may be on the list and yet lead inside.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_listed_name_that_resolves_to_this_machine_is_not_called() {
-    let service = Service::start(shouts).await;
-    let mut world = World::new().await;
-    world.target("shouted", MART, &["id"]).await;
-    world.start_worker(&[("VITRINA_HTTP_HOSTS", "localhost")]);
-    world.items(1, 1).await;
-    let url = json!({"url": format!("http://localhost:{}/shout", service.address.port())});
-    let pipeline = world.pipeline(&with_letters(shouting(&service, Mode::Full, &url))).await;
-    world.succeeds(pipeline).await;
-    let reason = world.text("select min(error) from etl.etl_dead_letters").await.unwrap();
-    assert!(reason.contains("inside of a network"), "{reason}");
-    assert_eq!(service.asked().len(), 0);
 }
 
 /// An answer may be paid for: it is noted though the run was cancelled while it was on its way.

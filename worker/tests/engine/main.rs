@@ -3,6 +3,7 @@
 
 mod bounds;
 mod calls;
+mod calls_refused;
 mod changed_marts;
 mod control;
 mod emptied_marts;
