@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt::Display, ops::RangeInclusive, str::FromStr
 use salvo::Request;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use uuid::Uuid;
-use vitrina_shared::domain::{PipelineRef, ReportId, RunId};
+use vitrina_shared::domain::{PipelineRef, ReportId, RunId, kept_number};
 
 pub use if_match::if_match;
 
@@ -37,6 +37,9 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
     let read = serde_path_to_error::deserialize(&mut deserializer);
     // A wrong field may come before the place where the body is no longer JSON.
     serde_json::from_slice::<IgnoredAny>(body).map_err(|error| ApiError::NotJson(error.to_string()))?;
+    if !read.as_ref().is_err_and(|error| error.inner().is_data()) {
+        refuse_lost_numbers(body)?;
+    }
     read.map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
@@ -46,6 +49,15 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> ApiResult<T> {
             ApiError::NotJson(inner.to_string())
         }
     })
+}
+
+/// Refuses numbers that a field of any shape, such as a step's option, would have without some of their digits.
+fn refuse_lost_numbers(body: &[u8]) -> ApiResult<()> {
+    let lost = std::str::from_utf8(body).map(kept_number::lost_numbers).unwrap_or_default();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::Invalid(lost.into_iter().map(|path| FieldError::new(path, kept_number::LOST)).collect()))
 }
 
 /// The field's path says where; line and column of the body would only distract.

@@ -13,6 +13,7 @@ mod ids;
 mod index_fit;
 pub mod index_options;
 mod json_column;
+pub mod kept_number;
 mod names;
 pub mod pipeline;
 mod problem;

@@ -14,7 +14,7 @@ use ulid::Ulid;
 
 use crate::{
     domain::{PipelineId, Position, ReportId, ReportKind, RunId},
-    store::queue,
+    store::{queue, server_life::ServerLife},
 };
 
 pub const BATCH_QUEUE: &str = "vitrina:batches";
@@ -72,8 +72,12 @@ pub struct Queued<J> {
     pub job: J,
     #[serde(default)]
     pub attempt: u32,
+    /// How often its session ended by what may be its own doing.
     #[serde(default)]
     pub lost: u32,
+    /// The server after the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_on: Option<ServerLife>,
     /// When it was queued, in microseconds of the server's clock; absent where the job never waited.
     #[serde(default)]
     pub queued_us: Option<i64>,
@@ -89,7 +93,7 @@ impl<J> Queued<J> {
     /// A job that was not tried yet, as part of the current trace.
     pub fn new(job: J, correlation_id: &str) -> Self {
         let (correlation_id, traceparent) = (correlation_id.to_owned(), trace_context::current());
-        Self { job, attempt: 0, lost: 0, queued_us: None, correlation_id, traceparent, needs: None }
+        Self { job, attempt: 0, lost: 0, lost_on: None, queued_us: None, correlation_id, traceparent, needs: None }
     }
 }
 

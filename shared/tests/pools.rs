@@ -5,6 +5,7 @@ use sqlx::{AssertSqlSafe, PgPool};
 use vitrina_shared::{
     config::DatabaseConfig,
     database::{self, LastingPool},
+    store,
     testing::TestDatabase,
 };
 
@@ -122,4 +123,25 @@ async fn a_pool_that_gives_out_no_connection_any_more_is_replaced_while_the_data
     tokio::time::timeout(std::time::Duration::from_secs(60), replaced).await.unwrap();
     drop((never_comes_back, stopped));
     task.await.unwrap();
+}
+
+/// Services of PostgreSQL may refuse what the server itself lets everyone call.
+#[tokio::test]
+async fn a_flush_commits_where_the_server_does_not_tell_how_far_its_log_is() {
+    let db = TestDatabase::create().await;
+    sqlx::raw_sql("revoke execute on function pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn() from public")
+        .execute(db.admin())
+        .await
+        .unwrap();
+    let mut connection = db.pool().acquire().await.unwrap();
+    let denied = sqlx::raw_sql("select pg_current_wal_insert_lsn()").execute(&mut *connection).await.unwrap_err();
+    assert_eq!(denied.as_database_error().unwrap().code().as_deref(), Some("42501"));
+    let before: String = sqlx::query_scalar("select pg_current_wal_lsn()::text").fetch_one(db.admin()).await.unwrap();
+    store::flush(&mut connection).await.unwrap();
+    let grown: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() > $1::pg_lsn")
+        .bind(before)
+        .fetch_one(db.admin())
+        .await
+        .unwrap();
+    assert!(grown, "nothing was committed");
 }

@@ -1,6 +1,6 @@
 //! What can go wrong with a batch, and what follows from it.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use rand::RngExt;
 use sqlx::{
@@ -28,8 +28,6 @@ const MAX_WORDS: usize = 3_000;
 const NO_FURTHER: &str = "the query returned a row that is not after ";
 /// Where runs gather the rows of a `swap`; each table has one unique index, over the target's key.
 const SWAP_SCHEMA: &str = "etl_swap";
-/// How often the server may end the session of a job that is no worse for it: servers are restarted.
-const MOST_LOST: u32 = 6;
 /// The longest time that another side may ask a batch to wait. A job that waits for longer is taken for one of a clock that was
 /// set back (`maintenance::recovery`).
 pub const LONGEST_REST: Duration = Duration::from_secs(60);
@@ -45,6 +43,10 @@ pub enum BatchError {
     /// No attempt of the batch has failed with that.
     #[error("the database is away: {0}")]
     Away(sqlx::Error),
+    /// The session of a statement ended without a word. No attempt of the batch has failed with that, unless it happens again and
+    /// again (`jobs::lost`).
+    #[error("the connection to the database broke: {0}")]
+    Broken(sqlx::Error),
     /// The server refused to write. Whether it takes no writes at all, or only this query may not, it has to be asked.
     #[error("{sentence}: {0}", sentence = database::TAKES_NO_WRITES)]
     ReadOnly(String),
@@ -95,7 +97,7 @@ impl BatchError {
     pub fn verdict(&self, attempt: u32) -> Verdict {
         let (class, rest) = match self {
             Self::TakenOver(_) | Self::RunEnded(_) => return Verdict::Drop,
-            Self::Away(_) | Self::ReadOnly(_) => return Verdict::WaitForDatabase,
+            Self::Away(_) | Self::Broken(_) | Self::ReadOnly(_) => return Verdict::WaitForDatabase,
             Self::NotYet(_) | Self::Silent => return Verdict::Later(Duration::from_millis(500)),
             // Each time another worker may be the first to take it.
             Self::Elsewhere { .. } => {
@@ -118,19 +120,47 @@ impl BatchError {
         Some(needs.clone())
     }
 
-    /// Whether the server has ended the session, and said so.
-    pub fn lost_session(&self) -> bool {
-        matches!(self, Self::Away(error) if error.as_database_error().is_some())
+    /// The same where a statement of the job itself was under way.
+    pub fn during_statement(self) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+        let kind = if let Self::Away(sqlx::Error::Io(error)) = &self { Some(error.kind()) } else { None };
+        let is_broken = matches!(kind, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof));
+        match (is_broken, self) {
+            (true, Self::Away(error)) => Self::Broken(error),
+            (_, error) => error,
+        }
     }
 
-    /// The same, or a failure if the server has ended the sessions of this job so often that it is the job's own doing.
-    pub fn unless_lost(self, times: u32) -> Self {
-        let Self::Away(error) = &self else { return self };
-        let Some(server) = error.as_database_error().filter(|_| times >= MOST_LOST) else { return self };
-        let said = explain(server, &server.code().unwrap_or_default());
-        let message = format!("the server ended the session {times} times: {said}");
-        Self::Failed { class: ErrorClass::Transient, message }
+    /// What was said when the session ended, if that may be the job's own doing.
+    pub fn lost_session(&self) -> Option<LostSession> {
+        match self {
+            Self::Away(error) => {
+                let server = error.as_database_error()?;
+                Some(LostSession::Ended(explain(server, &server.code().unwrap_or_default())))
+            }
+            Self::Broken(_) => Some(LostSession::Broken),
+            Self::TakenOver(_)
+            | Self::RunEnded(_)
+            | Self::ReadOnly(_)
+            | Self::Interrupted(_)
+            | Self::Silent
+            | Self::Locked(_)
+            | Self::NotYet(_)
+            | Self::Elsewhere { .. }
+            | Self::Awaits { .. }
+            | Self::RateLimited { .. }
+            | Self::Failed { .. } => None,
+        }
     }
+}
+
+/// How a job's session ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LostSession {
+    /// By the server, which said this.
+    Ended(String),
+    /// Without a word, in the middle of a statement.
+    Broken,
 }
 
 /// What to do where a row has a unique value of another one and rows are not removed to be written anew.

@@ -4,6 +4,7 @@
 
 pub mod execute_batch;
 mod failure;
+mod lost;
 pub mod make_report;
 
 use std::panic::AssertUnwindSafe;

@@ -44,6 +44,7 @@ pub trait Step: fmt::Debug + Send + Sync {
     async fn execute(&self, context: &StepContext, block: Block) -> Result<Processed, StepError>;
 
     /// Checks that what the step uses outside is there, before the first batch of a run: services answer, keys and limits exist.
+    /// A check that is not done by the context's deadline fails as `Transient`.
     async fn check(&self, _context: &StepContext) -> Result<(), StepError> {
         Ok(())
     }

@@ -160,6 +160,22 @@ async fn all_problems_are_reported_at_once() {
     assert_eq!(problem["detail"], "wrong fields: 4");
 }
 
+/// Options of steps have any shape, and a number in them would be kept as its nearest double.
+#[tokio::test]
+async fn a_number_that_would_lose_digits_is_refused_by_its_field() {
+    let api = Api::start().await;
+    let mut set = step(2, "RUST", "set");
+    set["options"] = json!({"columns": {"n": {"value": "HERE", "type": "numeric"}}});
+    let body = genres_but(&plan(vec![step(1, "SQL", "select id as genre_id, name, modified from content.genre"), set]));
+    for lost in ["12345678901234567890.123", "18446744073709551616", "1e400"] {
+        let body = body.to_string().replace("\"HERE\"", lost);
+        let request = || api.post("/pipelines").header("content-type", "application/json").body(body.clone());
+        let problem = expect_problem(request(), 422, "invalid").await;
+        let found = messages(&problem, "tasks[1].options.columns.n.value");
+        assert!(found.iter().any(|message| message.contains("as a text, in quotes")), "{lost}: {problem}");
+    }
+}
+
 #[tokio::test]
 async fn json_of_another_shape_names_the_field() {
     let api = Api::start().await;

@@ -84,6 +84,35 @@ fn what_only_the_parser_finds_is_called_like_everything_else() {
 }
 
 #[test]
+fn a_number_that_would_lose_digits_is_refused_wherever_it_stands() {
+    let options = |value: &str| {
+        format!(
+            "pipelines:
+  - name: a
+    mode: full
+    target_table: analytics.a
+    tasks: [{{order_index: 1, task_type: RUST, body: set, options: {{columns: {{n: {{value: {value}}}}}}}}}]
+"
+        )
+    };
+    for lost in ["12345678901234567890.123", "+18446744073709551616", "0.12345678901234567890123", "-1e400", "1e-400"] {
+        let message = "5:91: not all digits of this number would be kept: write it as a text, in quotes";
+        assert_eq!(problems(&options(lost)), [message], "{lost}");
+    }
+    for (kept, expected) in [
+        ("18446744073709551615", serde_json::json!(18_446_744_073_709_551_615_u64)),
+        ("+1.50", serde_json::json!(1.5)),
+        ("'12345678901234567890.123'", serde_json::json!("12345678901234567890.123")),
+        ("2026-01-31", serde_json::json!("2026-01-31")),
+        ("1.2.3", serde_json::json!("1.2.3")),
+    ] {
+        let file = PipelineFile::parse("f", &options(kept)).expect(kept);
+        let pipeline = file.pipelines[0].wanted.body();
+        assert_eq!(pipeline["tasks"][0]["options"]["columns"]["n"]["value"], expected, "{kept}");
+    }
+}
+
+#[test]
 fn what_is_no_yaml_is_told_with_line_and_column() {
     for (text, place) in [("pipelines:\n  - name: [a\n", "3:1"), ("a: b: c\n", "1:5"), ("a: \"b", "1:")] {
         let found = problems(text);

@@ -4,6 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use serde_json::{Map, Number, Value};
+use vitrina_shared::domain::kept_number::{LOST, is_kept};
 
 use super::FileProblem;
 
@@ -259,7 +260,11 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Cow<'_, Tag>>, place: Lin
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        _ => number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number),
+        _ => match number(text) {
+            Some(_) if !is_kept(text) => return Err(wrong(place, LOST.to_owned())),
+            Some(number) => Value::Number(number),
+            None => Value::String(text.to_owned()),
+        },
     })
 }
 
@@ -267,10 +272,15 @@ fn number(text: &str) -> Option<Number> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.')) {
         return None;
     }
-    let whole = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(whole) = whole.parse::<i64>() {
+    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = unsigned.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = unsigned.parse::<u64>() {
         return Some(whole.into());
     }
     let like_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
-    if whole.chars().all(like_a_number) { Number::from_f64(whole.parse().ok()?) } else { None }
+    let number = unsigned.chars().all(like_a_number).then(|| unsigned.parse::<f64>().ok())??;
+    // One that is too large for any double is not kept either.
+    Some(Number::from_f64(number).unwrap_or_else(|| 0.into()))
 }

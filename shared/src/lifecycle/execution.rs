@@ -42,7 +42,7 @@ impl HeldBatch {
     pub fn go_on(&mut self, batch: i64, after: Option<Position>) {
         let queued = &mut self.queued;
         if queued.job.batch != batch {
-            (queued.attempt, queued.lost) = (0, 0);
+            (queued.attempt, queued.lost, queued.lost_on) = (0, 0, None);
         }
         (queued.job.batch, queued.job.after, queued.queued_us) = (batch, after, None);
     }

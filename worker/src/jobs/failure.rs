@@ -16,15 +16,16 @@ use vitrina_shared::{
     jobs::Held,
 };
 
+use super::lost;
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
 };
 
 /// How soon a database that is away is asked again.
-const AGAIN: Duration = Duration::from_millis(250);
+pub(super) const AGAIN: Duration = Duration::from_millis(250);
 /// How long the database may take to write what becomes of a job.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 pub(super) type FailedAttempt<'a> = (ErrorClass, &'a str);
 
@@ -80,15 +81,19 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
 
 /// Does what the error asks for. A database that does not answer to that keeps no slot.
 pub(super) async fn retry_or_fail<J: JobKind>(env: &Environment, job: &mut Held<J>, error: BatchError) {
-    let error = blame_server_or_query(env, error).await.unless_lost(job.lost);
-    if error.lost_session() {
-        job.queued.lost += 1;
-    }
+    let mut error = blame_server_or_query(env, error).await;
     job.queued.needs = error.needs();
-    if matches!(error, BatchError::Away(_) | BatchError::ReadOnly(_)) {
+    if error.verdict(job.attempt) == Verdict::WaitForDatabase {
         log(job, &error, &Verdict::WaitForDatabase);
-        give_back_when_possible(env, job).await;
-        return wait_for_database(env).await;
+        match lost::judge(env, job, &error).await {
+            Ok(rest) => {
+                give_back_when_possible(env, job, rest).await;
+                return wait_for_database(env).await;
+            }
+            Err(failure) => error = failure,
+        }
+        // Connections in the pool may have broken with it.
+        wait_for_database(env).await;
     }
     match timeout(ANSWERS_WITHIN, apply_verdict(env, job, &error)).await {
         Ok(done) => warn_unwritten(job, done),
@@ -150,9 +155,9 @@ async fn put_back<J: JobKind>(
 
 /// Gives a job back as soon as the database allows it, over the connections of heartbeats where those of jobs cannot be opened.
 /// A worker that has connections goes on with it.
-async fn give_back_when_possible<J: JobKind>(env: &Environment, job: &Held<J>) {
+async fn give_back_when_possible<J: JobKind>(env: &Environment, job: &Held<J>, delay: Duration) {
     while !env.stop.is_cancelled() {
-        match timeout(ANSWERS_WITHIN, put_back(env, &env.control, job, Duration::ZERO, None)).await {
+        match timeout(ANSWERS_WITHIN, put_back(env, &env.control, job, delay, None)).await {
             Ok(Ok(())) => return,
             Ok(Err(error)) => tracing::debug!(job_id = job.id, error = %error, "the job could not be given back yet"),
             Err(_silence) => tracing::debug!(job_id = job.id, "the job could not be given back yet: no answer"),

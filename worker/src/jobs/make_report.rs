@@ -56,7 +56,9 @@ async fn attempt_report(env: &Environment, job: &mut HeldReport) {
     observe_wakeup(job);
     let (begun, id) = (Instant::now(), job.report_id.0);
     let outcome = tokio::select! {
-        outcome = super::execute::<ReportJob, _>(env, id, report::make_report(env, job)) => outcome,
+        outcome = super::execute::<ReportJob, _>(env, id, report::make_report(env, job)) => {
+            outcome.map_err(BatchError::during_statement)
+        }
         // Left where it is: the worker's end gives all such jobs back at once.
         () = give_up_when_stopped(env, id) => return statements::cancel(&env.reports, id, Reason::Shutdown).await,
     };

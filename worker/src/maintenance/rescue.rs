@@ -114,6 +114,7 @@ fn returned(held: HeldJob) -> ReturnedJob {
             job: BatchJob { batch: next, ..batch.job },
             attempt: 0,
             lost: 0,
+            lost_on: None,
             queued_us: None,
             ..batch
         })

@@ -60,9 +60,9 @@ pub(super) async fn walk_range(
     let (waits, prefetched) = (env.in_hand.waits(job.run_id.0), Prefetched::default());
     let mut chain =
         Chain { env, job, plan, session, waits, prefetched, streak_began: now, announced: now, eta_seconds: None };
-    // The range may have been walked by a worker that died before it could end the run. What another worker wrote may not be on
-    // disk either.
-    let (mut is_over, mut wrote) = (walked, walked || chain.job.batch > 0);
+    // The range may have been walked by a worker that died before it could end the run. What another worker wrote, or this one in
+    // a range that it left, may not be on disk either.
+    let (mut is_over, mut wrote) = (walked, walked || cut || chain.job.batch > 0);
     let first = chain.job.batch;
     while !is_over {
         if env.stop.is_cancelled() {
@@ -83,7 +83,7 @@ pub(super) async fn walk_range(
         }
     }
     let Chain { job, plan, session, .. } = chain;
-    finish::finish_run(env, session, job, &plan, cut, wrote).await
+    finish::finish_run(env, session, job, &plan, cut, wrote).await.map_err(BatchError::during_statement)
 }
 
 struct Chain<'a> {
@@ -130,7 +130,7 @@ impl Chain<'_> {
         self.session.may_not_end();
         let executed = self.push_down_or_stream(next_job).await;
         self.session.has_ended();
-        let ExecutedBatch { outcome, rejected } = executed?;
+        let ExecutedBatch { outcome, rejected } = executed.map_err(BatchError::during_statement)?;
         self.record(&outcome, rejected, start.elapsed());
         (_, self.eta_seconds) = pace(outcome.run_rows_read, outcome.run_rows_total, Some(outcome.run_seconds));
         // What fails from here on is no attempt at a batch that was committed.

@@ -1,6 +1,10 @@
 //! Before the first batch in a worker's hands: is the run still wanted, and what does it read.
 
-use std::{ops::ControlFlow, sync::Arc, time::Instant};
+use std::{
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sqlx::PgConnection;
 use vitrina_shared::{
@@ -22,8 +26,11 @@ use crate::{
     error::BatchError,
     plan::{Plan, Reviewed},
     sink::{Prepared, Writing},
-    step::StepRegistry,
+    step::{StepContext, StepRegistry},
 };
+
+/// How long the steps of a plan may take to find out whether what they use is there. Meanwhile the job keeps its slot.
+const STEPS_CHECKED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Executes the job's batch and those after it. `job` always says which batch failed when an error comes back.
 pub async fn execute(env: &Environment, job: &mut HeldBatch) -> Result<Conclusion, BatchError> {
@@ -56,7 +63,8 @@ async fn begin_run(env: &Environment, job: &mut HeldBatch) -> Result<ControlFlow
     if run.started_at.is_none() {
         check_hooks(&mut session, &plan.hooks).await?;
         let _resting = waiting.rest();
-        plan.check_steps(&env.step_context((job.pipeline_id, &plan.pipeline), job.run_id.0, &job.correlation_id))
+        let context = env.step_context((job.pipeline_id, &plan.pipeline), job.run_id.0, &job.correlation_id);
+        plan.check_steps(&StepContext { deadline: tokio::time::Instant::now() + STEPS_CHECKED_WITHIN, ..context })
             .await?;
     }
     // While an external sink is prepared, the idle connection to the database must not count as silent.

@@ -136,6 +136,7 @@ impl Batch<'_> {
         let query = self.query(self.page.after.clone());
         let number = self.page.write_number.unwrap_or_default();
         let mut page = prefetched.take(&query).unwrap_or_else(|| pages.clone().begin(query, number));
+        self.keep_number(env, connection).await?;
         if let Some(next) = page.send().await.and_then(|end| self.following(&end)) {
             // Numbers are taken two at a time: no other page has this one.
             prefetched.0 = Some(pages.begin(next, number + 1));
@@ -152,6 +153,13 @@ impl Batch<'_> {
         store::wait_for_disk(&mut tx).await?;
         let write = PageWrite { with: String::new(), count: changes.to_string() };
         self.commit(tx, &end, &write, (&rejected, false), &steps).await
+    }
+
+    /// Waits until the page's number is on disk: another session may have logged it, and a crash of the server would give it out
+    /// again. Nothing of the page is visible yet, and it is read meanwhile.
+    async fn keep_number(&self, env: &Environment, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let _waiting = env.in_hand.waits(self.call.run.0).begin();
+        store::flush(connection).await
     }
 
     fn query(&self, after: Option<Position>) -> PageQuery {

@@ -15,6 +15,8 @@ use super::{
     said_by, too_long,
 };
 
+const LATE_CHECK: &str = "did not find out in time whether what it uses is there";
+
 /// The steps of a plan; none where rows go as the query returns them.
 #[derive(Debug, Clone)]
 pub struct Sequence(Arc<[PlannedStep]>);
@@ -115,7 +117,10 @@ impl Sequence {
     /// Checks what the steps use outside, before the first batch of a run.
     pub async fn check(&self, context: &StepContext) -> Result<(), StepError> {
         for planned in self.0.iter() {
-            planned.step.check(&planned.counting(context)).await.map_err(|error| error.named(&planned.name))?;
+            let own = planned.counting(context);
+            let checked = timeout_at(context.deadline, planned.step.check(&own)).await;
+            let late = |_| StepError::new(ErrorClass::Transient, LATE_CHECK).of_step(&planned.name);
+            checked.map_err(late)?.map_err(|error| error.named(&planned.name))?;
         }
         Ok(())
     }
@@ -246,5 +251,59 @@ impl PlannedStep {
             key.is_none_or(|key| *key == self.key_of(row))
         };
         (!rows.iter().all(|row| kept(&row))).then(|| "changes the target's key, which a step must leave".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use tokio_util::sync::CancellationToken;
+    use uuid::Uuid;
+    use vitrina_shared::domain::PipelineId;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct NeverChecked;
+
+    #[async_trait]
+    impl Step for NeverChecked {
+        async fn execute(&self, _: &StepContext, rows: Block) -> Result<Processed, StepError> {
+            Ok(Processed { rows, rejected: Vec::new() })
+        }
+
+        async fn check(&self, _: &StepContext) -> Result<(), StepError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_check_that_does_not_end_is_tried_again_later() {
+        let planned = PlannedStep {
+            place: 2,
+            name: "never".to_owned(),
+            step: Box::new(NeverChecked),
+            touches: BTreeSet::new(),
+            is_pure: true,
+            repeats: true,
+            drops_rows: false,
+            quotes_rows: false,
+            key: Vec::new(),
+            entity: None,
+            concurrency: None,
+            counts: Arc::default(),
+        };
+        let context = StepContext {
+            pipeline: PipelineId::generate(),
+            id: Uuid::nil(),
+            correlation_id: String::new(),
+            cancelled: CancellationToken::new(),
+            max_row_bytes: 1 << 20,
+            deadline: tokio::time::Instant::now(),
+            counts: Arc::default(),
+        };
+        let error = Sequence::new(vec![planned]).check(&context).await.expect_err("no answer");
+        assert_eq!(error.class, ErrorClass::Transient);
+        assert!(error.message.contains("step `never` did not find out in time"), "{}", error.message);
     }
 }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod bounds;
+mod call_limits;
 mod calls;
+mod calls_refused;
 mod changed_marts;
 mod control;
 mod emptied_marts;

@@ -2,12 +2,17 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection};
+use tokio::task::JoinHandle;
 
-use vitrina_shared::domain::{Mode, RunStatus, Status};
+use vitrina_shared::{
+    domain::{Cut, Mode, RunStatus, Status, Trigger},
+    lifecycle::{self, WantedRun},
+    store,
+};
 
 use crate::{
     cluster::Cluster,
-    support::{ITEMS, World, eventually, items},
+    support::{ITEMS, TESTER, World, eventually, items},
     worker_process::WorkerProcess,
 };
 
@@ -109,6 +114,27 @@ async fn the_rows_of_a_run_that_succeeded_survive_a_crash_of_the_server() {
     world.assert_same(ITEMS, "analytics.item").await;
 }
 
+/// One worker walks both ranges, and leaves the first one before the run ends. The second one has no row.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_ranges_that_were_left_survive_a_crash_of_the_server_too() {
+    let cluster = Cluster::start();
+    let world = world_on(&cluster).await;
+    world.items(1, 20).await;
+    let pipeline = world.pipeline(&items("items", Mode::Incremental, 500)).await;
+    let mut worker = WorkerProcess::start_with(&world.db.url(), &[("VITRINA_CONCURRENCY", "1")]);
+    let behind = world.text("select (max(modified) + interval '1 second')::text from content.item").await.unwrap();
+    let cuts = [Cut::before(&behind)];
+    let wanted = WantedRun { cuts: &cuts, ..WantedRun::by(Trigger::Api) };
+    let run = lifecycle::request_run(world.db.pool(), &pipeline.into(), wanted, TESTER).await.unwrap().run.id;
+    world.succeeded(run).await;
+    assert_eq!(world.number("select count(*) from etl.etl_run_ranges").await, 2);
+    cluster.down("immediate");
+    worker.kill();
+    cluster.up();
+    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    world.assert_same(ITEMS, "analytics.item").await;
+}
+
 /// The worker that has noted it does not look back further.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_of_the_clock_that_was_noted_survives_a_crash_of_the_server() {
@@ -180,4 +206,50 @@ async fn no_id_of_the_log_is_given_again_in_a_database_that_was_restored() {
     cluster.call("pg_restore", &["--dbname", &restored, dump]);
     assert!(newest(&restored).await < seen, "the dump has everything and shows nothing");
     assert!(log(&restored, 1).await > seen, "an id was given again in a restored database");
+}
+
+/// Its own disk has everything, and yet the flush waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_commits_wait_for_on_a_standby_is_waited_for_although_the_disk_has_it() {
+    let cluster = Cluster::start();
+    let world = World::on(&cluster.url()).await;
+    let mut connection = PgConnection::connect(&world.db.url()).await.unwrap();
+    let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await.unwrap();
+    world.sql("alter system set synchronous_standby_names = 'nobody'").await;
+    world.sql("select pg_reload_conf()").await;
+    let stuck = commits_until_one_waits(&world).await;
+    // Commits of sessions that want the local disk alone.
+    sqlx::raw_sql("set synchronous_commit = local").execute(&mut connection).await.unwrap();
+    store::flush(&mut connection).await.unwrap();
+    sqlx::raw_sql("set synchronous_commit = on").execute(&mut connection).await.unwrap();
+    let flushing = tokio::spawn(async move { store::flush(&mut connection).await });
+    let has_waited = waits(&world, &flushing, &format!("pid = {backend}")).await;
+    world.sql("alter system reset synchronous_standby_names").await;
+    world.sql("select pg_reload_conf()").await;
+    flushing.await.unwrap().unwrap();
+    stuck.await.unwrap().unwrap();
+    assert!(has_waited, "it did not wait for the standby");
+}
+
+/// The server takes a moment until it knows of a new setting.
+async fn commits_until_one_waits(world: &World) -> JoinHandle<sqlx::Result<()>> {
+    loop {
+        let pool = world.db.pool().clone();
+        let commit = async move {
+            sqlx::raw_sql("select pg_logical_emit_message(true, 'vitrina', '')").execute(&pool).await.map(drop)
+        };
+        let committing = tokio::spawn(commit);
+        if waits(world, &committing, "true").await {
+            return committing;
+        }
+    }
+}
+
+/// Whether a task ends, or a session waits for a standby before.
+async fn waits<T>(world: &World, task: &JoinHandle<T>, session: &str) -> bool {
+    let waiting = format!("select count(*) from pg_stat_activity where wait_event = 'SyncRep' and {session}");
+    eventually("a commit that waits, or its end", || async {
+        if task.is_finished() { Some(false) } else { (world.number(&waiting).await > 0).then_some(true) }
+    })
+    .await
 }
