@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use vitrina_shared::{
-    domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus},
+    domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus, advice::Facts},
     store::{
         call_keys::{self, Chosen},
         limits::{self, Rate},
@@ -292,6 +292,8 @@ async fn no_second_has_more_calls_than_a_limit_allows_over_all_workers() {
     for run in requested {
         let run = world.succeeded(run).await;
         assert_eq!((run.rows_written, run.attempts), (25, 0));
+        let advice = Facts::of(&run).unwrap().advice();
+        assert!(advice[0].starts_with("the limit `shouts` held the run back"), "{advice:?} {:?}", run.steps);
     }
     let asked = service.asked();
     assert_eq!(asked.len(), 75);
