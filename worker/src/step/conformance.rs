@@ -180,7 +180,8 @@ fn closed(schema: &Value) -> bool {
 
 #[test]
 fn every_step_has_an_example_of_every_option() {
-    for kind in registry().transforms().kinds() {
+    // `http` needs a service, which `worker/tests/engine/calls.rs` has.
+    for kind in registry().transforms().kinds().iter().filter(|kind| kind.name != "http") {
         let schema = (kind.schema)();
         let named: BTreeSet<_> = examples()
             .iter()

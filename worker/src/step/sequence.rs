@@ -295,6 +295,7 @@ mod tests {
         };
         let context = StepContext {
             pipeline: PipelineId::generate(),
+            name: "p".to_owned(),
             id: Uuid::nil(),
             correlation_id: String::new(),
             cancelled: CancellationToken::new(),

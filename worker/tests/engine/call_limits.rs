@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use serde_json::json;
 use vitrina_shared::{
-    domain::{ErrorClass, Mode},
-    store::limits::{self, Rate},
+    domain::{ErrorClass, Mode, advice::Facts},
+    store::{
+        limits::{self, Rate},
+        pool_keys::{self, Chosen},
+    },
 };
 
 use crate::{
     calls::{MART, SHOUTED, shouting, shouts, with_letters, world},
     service::{Answer, Asked, Service},
+    support::World,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,6 +110,8 @@ async fn no_second_has_more_calls_than_a_limit_allows_over_all_workers() {
     for run in requested {
         let run = world.succeeded(run).await;
         assert_eq!((run.rows_written, run.attempts), (25, 0));
+        let advice = Facts::of(&run).unwrap().advice();
+        assert!(advice[0].starts_with("the limit `shouts` held the run back"), "{advice:?} {:?}", run.steps);
     }
     let asked = service.asked();
     assert_eq!(asked.len(), 75);

@@ -4,13 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use vitrina_shared::{
-    domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus},
-    store::{
-        limits::{self, Rate},
-        pool_keys::{self, Chosen},
-    },
-};
+use vitrina_shared::domain::{ErrorClass, Mode, OnRowError, PipelineDraft, RunStatus};
 
 use crate::{
     rust_steps::through,

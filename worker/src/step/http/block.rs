@@ -124,6 +124,7 @@ impl<'a> Asking<'a> {
                 self.look_up(false).await?;
             }
             is_first = false;
+            self.waits_for = None;
             let due = self.due();
             let rests = self.calls.values().filter_map(Call::rests).min();
             if due.is_empty() && rests.is_none() {
@@ -249,6 +250,8 @@ impl<'a> Asking<'a> {
         Sending {
             pipeline: self.context.pipeline,
             name: self.context.name.clone(),
+            counts: self.context.counts.clone(),
+            lanes: 1,
             run: self.context.id,
             keys: calls.iter().map(|(key, _)| (*key).clone()).collect(),
             inputs: calls.iter().map(|(_, call)| call.input.clone()).collect(),
@@ -268,7 +271,8 @@ impl<'a> Asking<'a> {
     async fn send_due(&mut self, due: Vec<Sending>, until: Instant) -> Result<Option<Duration>, StepError> {
         let stop = self.context.cancelled.child_token();
         let _stops = stop.clone().drop_guard();
-        let mut waiting = due.into_iter();
+        let lanes = u32::try_from(due.len().min(self.service.step.concurrency)).unwrap_or(u32::MAX);
+        let mut waiting = due.into_iter().map(|sending| Sending { lanes, ..sending });
         let mut under_way = FuturesUnordered::new();
         let (mut not_before, mut failed) = (None::<Duration>, None);
         loop {
@@ -310,7 +314,7 @@ impl<'a> Asking<'a> {
     fn outstanding(&self, wait: Duration) -> StepError {
         self.note_wait(wait);
         let open = self.calls.values().filter(|call| !call.is_settled()).count();
-        let reason = self.waits_for.as_ref().map(|what| format!(", held back by {what}")).unwrap_or_default();
+        let reason = self.waits_for.as_ref().map(|what| format!(", held back by `{what}`")).unwrap_or_default();
         StepError::awaits(wait.max(SOON), format!("{open} answers are outstanding{reason}"))
     }
 

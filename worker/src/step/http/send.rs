@@ -28,7 +28,7 @@ use super::{
     measured,
     reading::{self, Meaning},
 };
-use crate::step::StepError;
+use crate::step::{StepCounts, StepError};
 
 /// How far ahead a token of a limit may be.
 const AHEAD: Duration = Duration::from_secs(1);
@@ -43,6 +43,9 @@ pub struct Sending {
     pub pipeline: PipelineId,
     /// The pipeline's name.
     pub name: String,
+    pub counts: Arc<StepCounts>,
+    /// How many are sent side by side with it.
+    pub lanes: u32,
     pub run: Uuid,
     pub keys: Vec<Vec<u8>>,
     pub inputs: Vec<Vec<u8>>,
@@ -65,7 +68,7 @@ pub enum Sent {
     Called,
     /// What became of a call that was sent before is noted.
     Noted,
-    /// It was not sent: a limit, or the keys of a pool, say not before.
+    /// It was not sent: the limit or the pool of keys of this name says not before.
     NotBefore(Duration, String),
     /// It was not sent: the step is not wanted any more, or another attempt sends it.
     Left,
@@ -108,13 +111,15 @@ async fn token(service: &Service, sending: &Sending, stop: &CancellationToken) -
         Some(Token::Taken(after)) => {
             if !after.is_zero() {
                 measured::observe_wait(&sending.name, after);
+                // Of the step's time that is the part of one of several.
+                sending.counts.note_wait(after / sending.lanes.max(1), limit);
             }
             tokio::select! {
                 () = sleep(after) => Ok(None),
                 () = stop.cancelled() => Ok(Some(Sent::Left)),
             }
         }
-        Some(Token::NotBefore(after)) => Ok(Some(Sent::NotBefore(after, format!("limit `{limit}`")))),
+        Some(Token::NotBefore(after)) => Ok(Some(Sent::NotBefore(after, limit.clone()))),
         None => Err(missing_limit(limit)),
     }
 }
@@ -133,7 +138,7 @@ async fn key(service: &Service, sending: &Sending) -> Result<Result<Option<Strin
     }
     match pool.choose(&mut *connect(&service.db).await?).await.map_err(away)? {
         Chosen::Key(key) => Ok(Ok(Some(key))),
-        Chosen::Resting(after) => Ok(Err(Sent::NotBefore(after, format!("keys `{}`", pool.name())))),
+        Chosen::Resting(after) => Ok(Err(Sent::NotBefore(after, pool.name().to_owned()))),
         Chosen::Refused => Err(StepError::ours(
             ErrorClass::Quota,
             format!(
