@@ -83,12 +83,12 @@ async fn transforms_are_listed_with_the_schema_of_their_options() {
     let api = Api::start().await;
     let items = api.show("/transforms").await["items"].clone();
     let names: Vec<_> = items.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["cast", "filter", "hash", "json_extract", "mask", "rename", "select", "set", "trim"]);
+    assert_eq!(names, ["cast", "filter", "hash", "http", "json_extract", "mask", "rename", "select", "set", "trim"]);
     for item in items.as_array().unwrap() {
         let schema = &item["options_schema"];
         assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)), "{item}");
     }
-    assert_eq!(items[4]["options_schema"]["required"], json!(["columns"]));
+    assert_eq!(items[5]["options_schema"]["required"], json!(["columns"]));
 }
 
 #[tokio::test]
