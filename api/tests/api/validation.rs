@@ -108,7 +108,7 @@ fn broken() -> Vec<(Value, &'static str, &'static str)> {
         (
             plan(vec![step(1, "SQL", sql), step(2, "RUST", "paint")]),
             "tasks[1].body",
-            "no transform `paint` is registered in this deployment: it has cast, filter, hash, json_extract, mask, rename, select, set, trim",
+            "no transform `paint` is registered in this deployment: it has cast, filter, hash, http, json_extract, mask, rename, select, set, trim",
         ),
         (masked(sql, json!({})), "tasks[1].options", "missing field `columns`"),
         (masked(sql, json!({"columns": ["name"], "colour": 1})), "tasks[1].options", "unknown field `colour`"),
