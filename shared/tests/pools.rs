@@ -136,9 +136,10 @@ async fn a_flush_commits_where_the_server_does_not_tell_how_far_its_log_is() {
     let mut connection = db.pool().acquire().await.unwrap();
     let denied = sqlx::raw_sql("select pg_current_wal_insert_lsn()").execute(&mut *connection).await.unwrap_err();
     assert_eq!(denied.as_database_error().unwrap().code().as_deref(), Some("42501"));
-    let before: String = sqlx::query_scalar("select pg_current_wal_lsn()::text").fetch_one(db.admin()).await.unwrap();
+    let before: String =
+        sqlx::query_scalar("select pg_current_wal_insert_lsn()::text").fetch_one(db.admin()).await.unwrap();
     store::flush(&mut connection).await.unwrap();
-    let grown: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() > $1::pg_lsn")
+    let grown: bool = sqlx::query_scalar("select pg_current_wal_insert_lsn() > $1::pg_lsn")
         .bind(before)
         .fetch_one(db.admin())
         .await

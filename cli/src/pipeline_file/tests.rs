@@ -96,7 +96,7 @@ fn a_number_that_would_lose_digits_is_refused_wherever_it_stands() {
         )
     };
     for lost in ["12345678901234567890.123", "+18446744073709551616", "0.12345678901234567890123", "-1e400", "1e-400"] {
-        let message = "5:91: not all digits of this number would be kept: write it as a text, in quotes";
+        let message = "5:89: not all digits of this number would be kept: write it as a text, in quotes";
         assert_eq!(problems(&options(lost)), [message], "{lost}");
     }
     for (kept, expected) in [

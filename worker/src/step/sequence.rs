@@ -305,6 +305,6 @@ mod tests {
         };
         let error = Sequence::new(vec![planned]).check(&context).await.expect_err("no answer");
         assert_eq!(error.class, ErrorClass::Transient);
-        assert!(error.message.contains("step `never` did not find out in time"), "{}", error.message);
+        assert!(error.message.contains("step `never`: did not find out in time"), "{}", error.message);
     }
 }

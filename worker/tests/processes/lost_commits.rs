@@ -54,6 +54,14 @@ async fn world_on(cluster: &Cluster) -> World {
     world
 }
 
+/// Kills the server and the worker, and waits until the server answers again.
+async fn crash(cluster: &Cluster, worker: &mut WorkerProcess, world: &World) {
+    cluster.down("immediate");
+    worker.kill();
+    cluster.up();
+    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+}
+
 /// Crashes the server until entries were lost that had been seen. Returns the newest id that was seen.
 async fn lose_entries(url: &str, crash: impl AsyncFn()) -> i64 {
     for _ in 0..10 {
@@ -107,10 +115,7 @@ async fn the_rows_of_a_run_that_succeeded_survive_a_crash_of_the_server() {
     let mut worker = WorkerProcess::start(&world.db.url());
     let run = world.run(pipeline).await;
     world.succeeded(run).await;
-    cluster.down("immediate");
-    worker.kill();
-    cluster.up();
-    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    crash(&cluster, &mut worker, &world).await;
     world.assert_same(ITEMS, "analytics.item").await;
 }
 
@@ -128,10 +133,7 @@ async fn the_rows_of_ranges_that_were_left_survive_a_crash_of_the_server_too() {
     let run = lifecycle::request_run(world.db.pool(), &pipeline.into(), wanted, TESTER).await.unwrap().run.id;
     world.succeeded(run).await;
     assert_eq!(world.number("select count(*) from etl.etl_run_ranges").await, 2);
-    cluster.down("immediate");
-    worker.kill();
-    cluster.up();
-    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    crash(&cluster, &mut worker, &world).await;
     world.assert_same(ITEMS, "analytics.item").await;
 }
 
@@ -150,10 +152,7 @@ async fn a_step_of_the_clock_that_was_noted_survives_a_crash_of_the_server() {
     world.sql(behind).await;
     let noted = "select count(*) from etl.etl_rereads";
     eventually("a noted step", || async { (world.number(noted).await == 1).then_some(()) }).await;
-    cluster.down("immediate");
-    worker.kill();
-    cluster.up();
-    eventually("the server answers", || async { sqlx::query("select 1").execute(world.db.pool()).await.ok() }).await;
+    crash(&cluster, &mut worker, &world).await;
     assert_eq!(world.number(noted).await, 1);
 }
 
