@@ -1206,26 +1206,6 @@ $$;
 
 COMMENT ON FUNCTION etl_query.set_back_session(before text[], path text, outermost boolean) IS 'Fails if the session is not as it was before a query; the outermost function looks at prepared statements too. Closes the query''s cursors. Sets all settings back to those that the session began with, and for the rest of the transaction to those that it had set for itself: what follows in the statement executes with the rights to write marts';
 
-CREATE TABLE etl.etl_pool_keys (
-    pool text NOT NULL,
-    fingerprint text NOT NULL,
-    used_at timestamp with time zone,
-    rests_until timestamp with time zone,
-    strikes integer DEFAULT 0 NOT NULL,
-    refused_at timestamp with time zone,
-    refused_reason text,
-    CONSTRAINT etl_pool_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
-)
-WITH (fillfactor='50');
-
-COMMENT ON TABLE etl.etl_pool_keys IS 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
-
-COMMENT ON COLUMN etl.etl_pool_keys.fingerprint IS 'The beginning of the SHA-256 of pool and key';
-
-COMMENT ON COLUMN etl.etl_pool_keys.strikes IS 'How often the service asked this key to slow down since it last answered';
-
-COMMENT ON COLUMN etl.etl_pool_keys.refused_at IS 'The service does not accept the key: it is not used until it is cleared';
-
 CREATE TABLE etl.etl_calls (
     pipeline_id uuid NOT NULL,
     step text NOT NULL,
@@ -1440,6 +1420,26 @@ COMMENT ON COLUMN etl.etl_pipelines.version IS 'Grows with every change of the c
 COMMENT ON COLUMN etl.etl_pipelines.checkpoint_epoch IS 'Grows whenever the checkpoint is forgotten; a run of an earlier epoch moves no checkpoint';
 
 COMMENT ON COLUMN etl.etl_pipelines.has_removed_rows IS 'Whether runs or repairs removed rows of the target since the checkpoint was forgotten: it says nothing about those rows to another query';
+
+CREATE TABLE etl.etl_pool_keys (
+    pool text NOT NULL,
+    fingerprint text NOT NULL,
+    used_at timestamp with time zone,
+    rests_until timestamp with time zone,
+    strikes integer DEFAULT 0 NOT NULL,
+    refused_at timestamp with time zone,
+    refused_reason text,
+    CONSTRAINT etl_pool_keys_fingerprint_check CHECK ((fingerprint ~ '^[0-9a-f]{16}$'::text))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE etl.etl_pool_keys IS 'What became of the keys of VITRINA_KEYS_<POOL>; never a key itself';
+
+COMMENT ON COLUMN etl.etl_pool_keys.fingerprint IS 'The beginning of the SHA-256 of pool and key';
+
+COMMENT ON COLUMN etl.etl_pool_keys.strikes IS 'How often the service asked this key to slow down since it last answered';
+
+COMMENT ON COLUMN etl.etl_pool_keys.refused_at IS 'The service does not accept the key: it is not used until it is cleared';
 
 CREATE TABLE etl.etl_reports (
     id uuid NOT NULL,
@@ -1780,9 +1780,6 @@ CREATE VIEW etl.other_transactions AS
 
 COMMENT ON VIEW etl.other_transactions IS 'Transactions of such sessions that are open now';
 
-ALTER TABLE ONLY etl.etl_pool_keys
-    ADD CONSTRAINT etl_pool_keys_pkey PRIMARY KEY (pool, fingerprint);
-
 ALTER TABLE ONLY etl.etl_calls
     ADD CONSTRAINT etl_calls_pkey PRIMARY KEY (pipeline_id, step, call_key);
 
@@ -1815,6 +1812,9 @@ ALTER TABLE ONLY etl.etl_pipelines
 
 ALTER TABLE ONLY etl.etl_pipelines
     ADD CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY etl.etl_pool_keys
+    ADD CONSTRAINT etl_pool_keys_pkey PRIMARY KEY (pool, fingerprint);
 
 ALTER TABLE ONLY etl.etl_reports
     ADD CONSTRAINT etl_reports_pkey PRIMARY KEY (id);
