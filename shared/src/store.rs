@@ -46,7 +46,7 @@ fn interval(duration: Duration) -> PgInterval {
 ///
 /// Transactions that log a status change do not wait for it themselves (`etl.log_in_commit_order`): they would keep all other transactions
 /// from logging. Any commit that waits flushes the log of the server up to its own place, and the server lets many of
-/// them share one wait; this is the smallest one ([`WAITING_COMMIT`]). If the whole log is on disk already and that is enough,
+/// them share one wait; this is the smallest one (`WAITING_COMMIT`). If the whole log is on disk already and that is enough,
 /// or the server is a standby, nothing is committed.
 pub async fn flush(connection: &mut PgConnection) -> sqlx::Result<()> {
     let unless_on_disk = "select pg_logical_emit_message(true, 'vitrina', '')

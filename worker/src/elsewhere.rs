@@ -38,17 +38,16 @@ impl Lacking {
     }
 
     /// Notes that no live worker has these steps. Whether that has been so for too long.
-    fn note_nowhere(&self, steps: &[String]) -> bool {
+    fn note_nowhere(&self, steps: &[String], now: Instant) -> bool {
         let mut since = unpoisoned(&self.since);
         if !since.contains_key(steps) {
             tracing::warn!(steps = steps.join(", "), "a plan waits for steps in Python that no live worker has");
         }
         // What was not asked for lately may have been somewhere meanwhile.
-        since.retain(|_, asked| asked.last.elapsed() < self.patience / FORGETS_AFTER);
-        let now = Instant::now();
+        since.retain(|_, asked| now.duration_since(asked.last) < self.patience / FORGETS_AFTER);
         let asked = since.entry(steps.to_vec()).or_insert(Asked { first: now, last: now });
         asked.last = now;
-        asked.first.elapsed() >= self.patience
+        now.duration_since(asked.first) >= self.patience
     }
 
     fn note_somewhere(&self, steps: &[String]) {
@@ -78,7 +77,7 @@ impl Lacking {
             let message = format!("{names} may be among the steps that this worker is still importing");
             return Err(BatchError::Elsewhere { needs, message });
         }
-        if !self.note_nowhere(&needs) {
+        if !self.note_nowhere(&needs, Instant::now()) {
             return Err(BatchError::Elsewhere { needs, message: format!("no live worker has {names}") });
         }
         Err(BatchError::fatal(match begun_with {
@@ -110,19 +109,16 @@ mod tests {
 
     #[test]
     fn a_step_is_missing_for_as_long_as_every_answer_says_so() {
-        let lacking = Lacking::new(Duration::from_millis(60));
-        let steps = ["slug".to_owned()];
-        assert!(!lacking.note_nowhere(&steps));
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(2_000) {
-            std::thread::sleep(Duration::from_millis(50));
-            lacking.note_nowhere(&steps);
-        }
-        assert!(lacking.note_nowhere(&steps));
+        let lacking = Lacking::new(Duration::from_secs(2));
+        let (steps, begun) = (["slug".to_owned()], Instant::now());
+        let after = |seconds: u64| begun + Duration::from_secs(seconds);
+        let answers = (0..=7).map(|asked| lacking.note_nowhere(&steps, after(asked * 9)));
+        assert_eq!(answers.collect::<Vec<_>>(), [false, false, false, false, false, false, false, true]);
         // For a while no job asked: another worker may have had the step.
-        std::thread::sleep(Duration::from_millis(700));
-        assert!(!lacking.note_nowhere(&steps));
+        assert!(!lacking.note_nowhere(&steps, after(63 + 20)));
+        let long = (1..=7).map(|asked| lacking.note_nowhere(&steps, after(83 + asked * 9)));
+        assert_eq!(long.filter(|is_missing| *is_missing).count(), 1);
         lacking.note_somewhere(&steps);
-        assert!(!lacking.note_nowhere(&steps));
+        assert!(!lacking.note_nowhere(&steps, after(150)));
     }
 }

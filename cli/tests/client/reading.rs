@@ -61,6 +61,19 @@ async fn steps_are_listed_with_their_options() {
 }
 
 #[tokio::test]
+async fn a_step_is_tried_on_rows_of_a_pipeline_that_does_not_name_it() {
+    let here = Deployment::start().await;
+    here.apply(&genres());
+    let options = r#"{"columns": ["name"], "show_last": 1}"#;
+    let shown = here.prints(&["steps", "test", "mask", "--pipeline", "genres", "--rows", "2", "--options", options]);
+    let lines: Vec<_> = shown.lines().collect();
+    assert!(lines[0].contains("name") && lines[1].contains('*'), "{shown}");
+    assert_eq!(lines[3], "2 rows, written nowhere", "{shown}");
+    let shown = here.json(&["steps", "test", "mask", "--pipeline", "genres", "--rows", "1", "--options", options]);
+    assert!(shown["rows"][0]["name"].as_str().unwrap().starts_with('*'), "{shown}");
+}
+
+#[tokio::test]
 async fn roles_decide_and_the_token_is_never_printed() {
     let (list, secrets) = tokens();
     let here = Deployment::api(&[("VITRINA_TOKENS", &list)]).await;

@@ -6,6 +6,7 @@
 //! nothing is held while a service works.
 
 mod block;
+mod call;
 mod client;
 mod keys;
 mod measured;

@@ -44,6 +44,36 @@ async fn a_query_that_pages_by_itself_can_be_previewed() {
     assert_eq!(preview["rows"].as_array().unwrap().len(), 2);
 }
 
+/// The step is in no plan, its columns are none of the mart's, and the pipeline's own steps are not executed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_is_tried_on_rows_of_a_pipelines_query_without_its_plan() {
+    let world = World::with_worker().await;
+    world.items(1, 3).await;
+    let pipeline = world.pipeline(&items("plain", Mode::Incremental, 10)).await;
+    let trial = |body: &str, options| {
+        let step = Box::new(step(2, TaskKind::Rust, body, options));
+        ReportRequest::Trial { rows: 2, step }
+    };
+    let shown = world.report(pipeline, &trial("rename", json!({"columns": {"name": "title"}}))).await;
+    assert_eq!((&shown["rows"][1]["title"], &shown["rows"][1]["name"]), (&json!("item 2"), &Value::Null));
+    let columns: Vec<_> = shown["columns"].as_array().unwrap().iter().map(|column| column["name"].clone()).collect();
+    assert_eq!(columns, ["id", "title", "modified"]);
+    let shown = world.report(pipeline, &trial("cast", json!({"columns": {"name": "integer"}}))).await;
+    assert_eq!(shown["rows"], json!([]));
+    assert_eq!(shown["refused"].as_array().map(Vec::len), Some(2), "{shown}");
+    for (body, options, expected) in [
+        ("rename", json!({"columns": {"other": "title"}}), "there is no column `other`"),
+        ("nothing", json!({}), "nothing"),
+        ("mask", json!({"columns": []}), "name at least one column"),
+    ] {
+        let report = world.ask(pipeline, &trial(body, options)).await;
+        let report = world.reported(report).await;
+        assert_eq!(report.status, ReportStatus::Failed);
+        assert!(report.error.as_ref().unwrap().contains(expected), "{body}: {:?}", report.error);
+    }
+    assert_eq!(world.number("select count(*) from analytics.item").await, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_shows_what_transforms_make_of_rows() {
     let world = World::with_worker().await;

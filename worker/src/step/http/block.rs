@@ -18,7 +18,9 @@ use vitrina_shared::{
 };
 
 use super::{
-    NAME, Service, measured,
+    NAME, Service,
+    call::{Call, Standing},
+    measured,
     send::{self, Polled, Sending, Sent},
 };
 use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError, registry::within_block};
@@ -27,31 +29,8 @@ use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError,
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What is outstanding for less than this is waited for.
 const SHORT: Duration = Duration::from_millis(500);
-/// When a call is looked at again that another attempt has sent.
-const LOOKS_AGAIN: Duration = Duration::from_secs(1);
 /// When a batch whose answers are under way is tried again.
 const SOON: Duration = Duration::from_millis(200);
-
-/// A call and the rows that need its answer.
-#[derive(Debug)]
-struct Call {
-    input: Vec<u8>,
-    /// Places in the block.
-    rows: Vec<usize>,
-    standing: Standing,
-}
-
-#[derive(Debug)]
-enum Standing {
-    /// The values of the step's columns, as JSON.
-    Answered(Vec<String>),
-    /// Why its rows are rejected.
-    Refused(String),
-    /// To be sent now; what is known of an earlier attempt.
-    Due(Option<KnownCall>),
-    /// To be looked at again after this time.
-    Rests(Duration),
-}
 
 /// A call of which no request can be made, and why.
 type Impossible = (Vec<u8>, String);
@@ -358,52 +337,4 @@ fn set(row: &mut RowDocument, columns: &[Extracted], values: &[String]) -> Resul
         row.set_json(&column.name, value.clone())?;
     }
     Ok(())
-}
-
-impl Call {
-    fn is_settled(&self) -> bool {
-        matches!(self.standing, Standing::Answered(_) | Standing::Refused(_))
-    }
-
-    fn bytes(&self) -> usize {
-        match &self.standing {
-            Standing::Answered(values) => values.iter().map(String::len).sum::<usize>() * self.rows.len(),
-            Standing::Refused(_) | Standing::Due(_) | Standing::Rests(_) => 0,
-        }
-    }
-
-    fn rests(&self) -> Option<Duration> {
-        match self.standing {
-            Standing::Rests(rests) => Some(rests),
-            Standing::Answered(_) | Standing::Refused(_) | Standing::Due(_) => None,
-        }
-    }
-
-    /// Whether the service refused it together with others.
-    fn is_alone(&self) -> bool {
-        matches!(&self.standing, Standing::Due(Some(known)) if known.together == 1 && known.state == CallState::Waiting)
-    }
-
-    /// Takes in what is known of it. What another input of its entity was answered with says nothing.
-    fn learn(&mut self, service: &Service, known: KnownCall, run: Uuid) {
-        let is_same = known.input == self.input;
-        let rests = !known.rests.is_zero() && !known.is_overdue;
-        let refused = || Standing::Refused(known.error.clone().unwrap_or_else(|| "was refused".to_owned()));
-        self.standing = match known.state {
-            // Its answer may come at any moment.
-            CallState::Sending if rests => Standing::Rests(known.rests.min(LOOKS_AGAIN)),
-            _ if !is_same => Standing::Due(None),
-            CallState::Waiting | CallState::Submitted if rests => Standing::Rests(known.rests),
-            CallState::Done => {
-                let answer = known.answer.as_deref().unwrap_or("null");
-                let values =
-                    service.step.columns.iter().map(|column| column.read(answer)).collect::<Result<Vec<_>, _>>();
-                values.map_or_else(Standing::Refused, Standing::Answered)
-            }
-            CallState::Refused => refused(),
-            CallState::Failed if known.run == run => refused(),
-            CallState::Sending | CallState::Submitted | CallState::Waiting => Standing::Due(Some(known)),
-            CallState::Failed => Standing::Due(None),
-        };
-    }
 }
