@@ -73,8 +73,10 @@ impl Call {
             }
             CallState::Refused => refused(),
             CallState::Failed if known.run == run => refused(),
-            CallState::Sending | CallState::Submitted | CallState::Waiting => Standing::Due(Some(known)),
-            CallState::Failed => Standing::Due(None),
+            // Also what an earlier run gave up is sent with the same idempotency key: it may have been paid for.
+            CallState::Sending | CallState::Submitted | CallState::Waiting | CallState::Failed => {
+                Standing::Due(Some(known))
+            }
         };
     }
 }
