@@ -31,7 +31,7 @@ struct Work {
     unwanted_since: Option<Instant>,
     given_up: CancellationToken,
     waits: Waits,
-    /// Where it stood when it waited for a server that did not work on it.
+    /// The counter of its waits when the last check suspected that its connection is silent.
     suspected_at: Option<u64>,
     /// Whether it was given up because its connection fell silent.
     silent: bool,
@@ -46,7 +46,7 @@ impl InHand {
         WorkGuard { in_hand: self, id, given_up: work.given_up.clone() }
     }
 
-    /// What the work is done with; for work that is not in hand, one that is never given up and that no check looks at.
+    /// The handle of registered work. For other work it is one that is never cancelled and never checked.
     pub fn handle(&self, id: Uuid) -> WorkHandle {
         let works = unpoisoned(&self.0);
         let (given_up, waits) =

@@ -89,7 +89,7 @@ pub struct RunOpening {
     pub id: RunId,
     /// The strategy that it began with, where it has begun.
     pub begun: Option<FullStrategy>,
-    /// Whether what the query returns tells which rows are gone from the source.
+    /// Whether a full run may sweep by the keys that the query returns.
     pub can_sweep: bool,
 }
 
@@ -146,9 +146,9 @@ pub trait Sink: fmt::Debug + Send + Sync {
 /// What a run writes to, once that can be written.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    /// Which one it is, of those that may stand under the same name.
+    /// Id of the physical target behind the name: a checkpoint of another one says nothing about it.
     pub target_id: Option<String>,
-    /// Whether the pipeline's checkpoint says nothing about it, so that the run begins at the first row.
+    /// Whether the run begins at the first row, because the pipeline's checkpoint is of another target.
     pub anew: bool,
 }
 
@@ -165,13 +165,13 @@ pub trait InsideSink: Send + Sync {
     /// Puts the rows of a page down in the session. Returns how many there were.
     async fn stage(&self, tx: &mut PgConnection, rows: SinkRows<'_, Row>) -> Result<i64, BatchError>;
 
-    /// How the batch's statement writes what was put down, of which so many rows may be put aside.
+    /// The SQL with which the batch's statement writes the staged rows; `rejects_allowed` of them may become dead letters.
     fn write_staged(&self, staged: i64, rejects_allowed: Option<i64>) -> PageWrite;
 
     /// Whether something is left to do after the last page.
     fn completes(&self) -> bool;
 
-    /// Does that, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now, where the
+    /// Sweeps or swaps, in the transaction that ends the run. `keys` selects the keys of all rows that the query returns now, where the
     /// home database can.
     async fn complete(&self, tx: &mut PgConnection, run: RunId, keys: Option<&str>) -> Result<Completed, BatchError>;
 }
@@ -230,7 +230,7 @@ impl RemovalLimit {
         self.refusal(removed, of).map_or(Ok(()), |refusal| Err(BatchError::fatal(refusal)))
     }
 
-    /// Whether so many may be removed of however many.
+    /// Whether `removed` rows may be removed whatever the target's size.
     pub fn allows_any(&self, removed: u64) -> bool {
         removal::is_allowed(self.max_removed, removed, 0)
     }

@@ -240,8 +240,8 @@ pub async fn conclude(
     }
 }
 
-/// Lets a run rest or end by the last of these commands, on a locked row; a claim before it leads there. While other ranges of it
-/// are walked, only the job ends that is to rest: the last of them confirms the pause.
+/// Applies the commands in order, on a locked row; the last one pauses or ends the run. While other ranges of the run have live
+/// jobs, a pause only finishes this job: the last live job confirms it.
 async fn end(
     tx: &mut PgConnection,
     job: &HeldBatch,
@@ -352,8 +352,8 @@ pub async fn interrupted(tx: &mut PgConnection, job: &HeldBatch) -> Result<Concl
     rest_or_drop(tx, job, "paused, and the batch in hand rolled back").await
 }
 
-/// Lets the run of a batch that was not committed rest where that was asked for, and finishes the job where the run has ended: no
-/// job of an ended run goes back to the queue. [`Conclusion::GoesOn`] changes nothing, and the pipeline's row is locked.
+/// After a batch that did not commit: confirms a requested pause, or finishes the job of an ended run, which must not go back to
+/// the queue. [`Conclusion::GoesOn`] changes nothing, and the pipeline's row is locked.
 async fn rest_or_drop(tx: &mut PgConnection, job: &HeldBatch, reason: &str) -> Result<Conclusion, LifecycleError> {
     if let Some(seen) = current(tx, job).await? {
         match seen.pipeline.status.decide(Command::ConfirmPause) {

@@ -12,7 +12,7 @@ use crate::{
     store::hooks,
 };
 
-/// Calls the hooks of an event that has not happened where one of them fails.
+/// Calls the hooks of an event. The first failure is the error, and the event is rolled back with it.
 async fn call(
     tx: &mut PgConnection,
     run: RunId,
@@ -51,7 +51,7 @@ pub async fn on_row_rejected(tx: &mut PgConnection, run: RunId, letters: &[i64])
     call(tx, run, HookEvent::OnRowRejected, &json!({}), Some(letters)).await
 }
 
-/// Nothing that hooks did is left where one of them fails.
+/// Calls them under a savepoint: one failure undoes what all of them did.
 pub(super) async fn on_success(tx: &mut PgConnection, run: RunId) -> Result<(), LifecycleError> {
     let mut attempt = tx.begin().await?;
     call(&mut attempt, run, HookEvent::OnSuccess, &json!({ "status": RunStatus::Success.as_str() }), None).await?;

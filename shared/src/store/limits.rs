@@ -29,9 +29,9 @@ pub struct Limit {
 /// A token was taken, or none was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// It counts from then on.
+    /// It is reserved; use it after this wait.
     Taken(Duration),
-    /// None is to be had sooner than after this time.
+    /// None can be reserved before this wait is over.
     NotBefore(Duration),
 }
 
@@ -78,7 +78,7 @@ fn seconds(after: f64) -> Duration {
     Duration::try_from_secs_f64(after.max(0.0)).unwrap_or(Duration::MAX)
 }
 
-/// Lets nobody take a token for so long: the service asked for a pause.
+/// Blocks the limit for `pause`, as the service asked.
 pub async fn rest(connection: &mut PgConnection, name: &str, pause: Duration) -> sqlx::Result<()> {
     sqlx::query!(
         "update etl.etl_limits set rests_until = greatest(rests_until, clock_timestamp() + $2) where name = $1",

@@ -92,7 +92,7 @@ pub(crate) struct NewRun<'a> {
     /// The run that it repeats, whose checkpoint it may move.
     pub repeats: Option<RunId>,
     pub from: Option<&'a Checkpoint>,
-    /// Where it is cut into ranges; it has one more than cuts.
+    /// The keys that split the run: n cuts make n + 1 ranges.
     pub cuts: &'a [Cut],
 }
 

@@ -165,7 +165,7 @@ impl JobKind for BatchJob {
 async fn has_gone_on(env: &Environment, job: &mut HeldBatch) -> Result<bool, LifecycleError> {
     let next = runs::next_batch(&mut *env.db.acquire().await?, job.run_id, job.range).await?;
     let Some(next) = next.filter(|next| *next != job.batch) else { return Ok(false) };
-    // The same error again is one of the next batch.
+    // If the error comes again, it belongs to the next batch.
     job.go_on(next, None);
     Ok(true)
 }

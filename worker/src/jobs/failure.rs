@@ -45,7 +45,7 @@ pub(super) trait JobKind: Clone + Serialize + Send + Sync {
 
     /// The connections of such jobs.
     fn pool(env: &Environment) -> &PgPool;
-    /// Why an attempt ended whose statement did not.
+    /// The error of an attempt whose statement outlived its cancellation.
     fn given_up() -> BatchError;
 
     /// What is to be done about the error; nothing where the job has ended meanwhile.

@@ -80,7 +80,7 @@ pub struct PageStart {
 /// What is done to documents outside of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mending {
-    /// They are written; so many may be refused.
+    /// Writes them; at most this many may be refused.
     Write(u64),
     Remove,
 }

@@ -13,7 +13,7 @@ use vitrina_shared::domain::RunStep;
 
 use crate::mutex::unpoisoned;
 
-/// What a step of a plan spent and nobody has written yet, pages that are read ahead and batches that failed included.
+/// What a step of a plan spent and `etl_run_steps` does not have yet, prefetched pages and failed batches included.
 #[derive(Debug, Default)]
 pub struct StepCounts(Mutex<Spent>);
 
@@ -66,7 +66,7 @@ impl StepCounts {
 }
 
 impl Spent {
-    /// The same as what is added to a run, with what became of rows.
+    /// The row that is added to `etl_run_steps`.
     pub(super) fn with(self, rows: StepRows, step: RunStep) -> RunStep {
         RunStep {
             blocks: signed(self.blocks),

@@ -107,7 +107,7 @@ impl Sequence {
         self.0.iter().map(|step| step.summed(step.counts.take(), rows.next().unwrap_or_default())).collect()
     }
 
-    /// The same without a page; nothing of steps that spent nothing.
+    /// What was spent on batches that did not commit; nothing of steps that spent nothing.
     pub fn take_spent(&self) -> Vec<RunStep> {
         let spent = self.0.iter().map(|step| (step, step.counts.take()));
         let spent = spent.filter(|(_, spent)| *spent != Spent::default());

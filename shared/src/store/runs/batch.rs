@@ -53,7 +53,7 @@ pub struct BatchCall<'a> {
     pub page_size: i64,
     /// Whether the key is a `timestamptz`.
     pub by_time: bool,
-    /// Id for a job by which another worker may go on; none where this one does, with the job that it has.
+    /// Id of the job by which another worker goes on; none if this worker keeps its own job.
     pub next_job: Option<&'a str>,
 }
 

@@ -26,7 +26,7 @@ pub struct OpenRun {
     pub checkpoint_of: Option<String>,
     /// The mart's table and files now.
     pub target_files: Option<Value>,
-    /// Whether those are others than when the run began; before, than when its checkpoint's run did.
+    /// Whether the mart was replaced since the run began, or since its checkpoint's run did if it has not begun.
     pub is_other_mart: bool,
     /// The number of the next batch of the range that was asked for.
     pub next_batch: i64,

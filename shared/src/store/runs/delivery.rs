@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-/// Parts every checkpoint from an index that has no document: it says nothing about what is there any more. Whether one was,
-/// of a pipeline that has delivered rows. Where every row was refused, there were never any documents.
+/// Voids the checkpoints of an external target that has become empty. Returns whether a pipeline of it had delivered rows: where
+/// every row was refused, there was never anything to lose.
 pub async fn part_from_emptied(connection: &mut PgConnection, target_id: &str) -> sqlx::Result<bool> {
     let parted = sqlx::query(
         r"

@@ -125,7 +125,7 @@ pub async fn cut_at(connection: &mut PgConnection, run: RunId) -> sqlx::Result<V
     .await
 }
 
-/// Keeps so many ranges of a run that begins; the last of them takes the place of all that follow, up to the run's bound.
+/// Keeps the first ranges of a run that begins. The last one that is kept extends to the run's bound.
 pub(crate) async fn keep(tx: &mut PgConnection, run: RunId, ranges: i32, upper: Option<&str>) -> sqlx::Result<()> {
     sqlx::query!(
         r#"
