@@ -61,6 +61,11 @@ pub trait SinkKind: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Finds out more of a target than the API needs, before a report reads it.
+    async fn complete_target(&self, _db: &mut PgConnection, _target: &mut FoundTarget) -> Result<(), BatchError> {
+        Ok(())
+    }
+
     /// Says in the log, when a worker starts, whether its targets can be written.
     async fn introduce(&self, _db: &PgPool) {}
 

@@ -21,7 +21,6 @@ use vitrina_shared::{
 };
 
 use crate::{
-    elasticsearch::Client,
     elsewhere::Lacking,
     environment::{Connections, Environment, Memory, OwnSteps},
     in_hand::InHand,
@@ -167,7 +166,7 @@ impl Worker {
                 "vitrina-worker-calls",
                 &[&CONTROL_LIMITS, &BY_KEY],
             ),
-            sinks: Sinks::new(Client::new(&self.config.elasticsearch)).and(&self.sinks),
+            sinks: Sinks::of(&self.config).and(&self.sinks),
             clock: Arc::default(),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     environment::Environment,
     error::BatchError,
     plan,
-    sink::{Opening, Sink, Subject, postgres},
+    sink::{Opening, Sink, Subject},
     source::{RowForm, Walk},
     step::Arriving,
 };
@@ -35,7 +35,7 @@ pub async fn open(
     let described = source.describe(inputs).await?;
     let mut connection = env.reports.acquire().await?;
     let (reader, mut target) = plan::check(&mut connection, inputs, described, own.transforms()).await?;
-    postgres::qualify(&mut connection, &mut target).await?;
+    env.sinks.complete_target(&mut connection, &mut target).await?;
     let installation = installation::id(&mut connection).await?;
     let opening = Opening { target: &target, reader: &reader, inputs, installation, mode: inputs.mode, run: None };
     let sink = env.sinks.open(&opening)?;

@@ -70,6 +70,16 @@ impl SinkKind for Marts {
         }
     }
 
+    /// Reads the columns of the mart anew, their types with schemas: users' queries run where no schema but the server's own is
+    /// visible.
+    async fn complete_target(&self, db: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
+        let TargetPlace::Mart(name, table) = &mut target.place else { return Ok(()) };
+        let mut tx = db.begin().await?;
+        sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
+        table.columns = tables::read_mart(&mut tx, name, &target.entry.key).await?.columns;
+        Ok(tx.rollback().await?)
+    }
+
     /// A table that is still in use is left for the next time: a wait for its lock would hold up all others.
     async fn give_up(&self, db: &PgPool) -> Result<Vec<(String, String)>, BatchError> {
         let mut connection = db.acquire().await?;
@@ -215,15 +225,4 @@ impl InsideSink for PostgresSink {
             None => Ok(Completed::default()),
         }
     }
-}
-
-/// Reads the columns of a mart anew, their types with schemas: users' queries run where no schema but the server's own is
-/// visible. Other targets stay as they were found.
-pub async fn qualify(connection: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
-    let TargetPlace::Mart(name, table) = &mut target.place else { return Ok(()) };
-    let mut tx = connection.begin().await?;
-    sqlx::raw_sql("set local search_path = pg_catalog, pg_temp").execute(&mut *tx).await?;
-    table.columns = tables::read_mart(&mut tx, name, &target.entry.key).await?.columns;
-    tx.rollback().await?;
-    Ok(())
 }

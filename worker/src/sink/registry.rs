@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
+use sqlx::PgConnection;
 use vitrina_shared::{
+    config::WorkerConfig,
     domain::TargetName,
     validation::{FoundTarget, TargetPlace},
 };
 
 use super::{BatchError, Opening, Sink, SinkKind, elasticsearch::Indexes, postgres::Marts};
-use crate::elasticsearch::{Client, SinkError};
+use crate::elasticsearch::Client;
 
 #[derive(Debug, Clone)]
 pub struct Sinks(Vec<Arc<dyn SinkKind>>);
 
 impl Sinks {
-    /// Marts of the home database, and indexes, or why there can be none.
-    pub fn new(elasticsearch: Result<Client, SinkError>) -> Self {
-        Self(vec![Arc::new(Marts), Arc::new(Indexes(elasticsearch))])
+    /// The sinks that every worker has: marts of the home database, and indexes.
+    pub fn of(config: &WorkerConfig) -> Self {
+        Self(vec![Arc::new(Marts), Arc::new(Indexes(Client::new(&config.elasticsearch)))])
     }
 
     pub fn and(mut self, others: &[Arc<dyn SinkKind>]) -> Self {
@@ -30,6 +32,11 @@ impl Sinks {
 
     pub fn open(&self, opening: &Opening<'_>) -> Result<Arc<dyn Sink>, BatchError> {
         self.kind_of(opening.target)?.open(opening)
+    }
+
+    /// Finds out what a report needs to know of a target besides what the API does.
+    pub async fn complete_target(&self, db: &mut PgConnection, target: &mut FoundTarget) -> Result<(), BatchError> {
+        self.kind_of(target)?.complete_target(db, target).await
     }
 
     /// The table of the home database that a target is; none where it is outside of that.
