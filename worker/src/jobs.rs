@@ -7,7 +7,7 @@ mod failure;
 mod lost;
 pub mod make_report;
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use chrono::Utc;
 use futures_util::FutureExt;
@@ -16,6 +16,11 @@ use vitrina_shared::{jobs::Held, metrics::WAKEUP};
 
 use self::failure::JobKind;
 use crate::{environment::Environment, error::BatchError};
+
+/// How soon a database that is away is asked again.
+const AGAIN: Duration = Duration::from_millis(250);
+/// How long the database may take to write what becomes of a job.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 /// Executes an attempt at a job of a run or report, until it ends, panics or is given up with a statement that does not.
 async fn execute<J: JobKind, T>(

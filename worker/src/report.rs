@@ -34,8 +34,8 @@ pub async fn make_report(env: &Environment, job: &HeldReport) -> Result<(), Batc
         return Err(BatchError::NotYet("another report of the pipeline is being made"));
     };
     match &report.request {
-        ReportRequest::Preview { rows } => preview::show_rows(env, job, &report, *rows).await,
-        ReportRequest::Trial { rows, step } => preview::try_step(env, job, &report, (*rows, step)).await,
+        ReportRequest::Preview { rows, step: None } => preview::show_rows(env, job, &report, *rows).await,
+        ReportRequest::Preview { rows, step: Some(step) } => preview::try_step(env, job, &report, (*rows, step)).await,
         ReportRequest::Replay { ids } => replay::replay_letters(env, job, &report, ids.as_deref()).await,
         ReportRequest::Reconcile { depth, repair } => {
             reconcile::compare_target(env, job, &report, *depth, *repair).await

@@ -152,6 +152,18 @@ impl StepError {
     }
 }
 
+/// The most that steps may make of a block of rows, which has about half a megabyte when it is read.
+const MOST_BLOCK_BYTES: usize = 256 * 1024 * 1024;
+
+/// Whether a block may have so many bytes after a step.
+fn within_block(bytes: usize) -> Result<(), StepError> {
+    if bytes <= MOST_BLOCK_BYTES {
+        return Ok(());
+    }
+    let message = format!("makes more than {MOST_BLOCK_BYTES} bytes of one block of rows: let the query return less");
+    Err(StepError::ours(ErrorClass::Fatal, message))
+}
+
 /// Why a row is refused that is longer than `most` bytes.
 pub fn too_long(bytes: i64, most: u32) -> String {
     format!("the row has {bytes} bytes as JSON, and VITRINA_MAX_ROW_BYTES lets {most} pass through a worker")

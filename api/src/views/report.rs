@@ -51,12 +51,10 @@ impl Default for PreviewInput {
 
 impl PreviewInput {
     pub fn request(self) -> ReportRequest {
-        let Self { rows, step } = self;
-        let Some(TriedStep { task_type: OneOf(task_type), body, options }) = step else {
-            return ReportRequest::Preview { rows };
-        };
-        let step = Task { order_index: 2, task_type, body, target_table: None, options };
-        ReportRequest::Trial { rows, step: Box::new(step) }
+        let step = self.step.map(|TriedStep { task_type: OneOf(task_type), body, options }| {
+            Box::new(Task { order_index: 2, task_type, body, target_table: None, options })
+        });
+        ReportRequest::Preview { rows: self.rows, step }
     }
 }
 

@@ -94,11 +94,9 @@ impl ReportStatus {
 pub enum ReportRequest {
     Preview {
         rows: u32,
-    },
-    /// Rows of the pipeline's query through one step alone, which need not be in its plan.
-    Trial {
-        rows: u32,
-        step: Box<Task>,
+        /// Shows rows of the pipeline's query after this step alone, which need not be in its plan.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<Box<Task>>,
     },
     Reconcile {
         depth: Depth,
@@ -111,9 +109,14 @@ pub enum ReportRequest {
 }
 
 impl ReportRequest {
+    /// A preview of rows as the pipeline writes them.
+    pub const fn preview(rows: u32) -> Self {
+        Self::Preview { rows, step: None }
+    }
+
     pub fn kind(&self) -> ReportKind {
         match self {
-            Self::Preview { .. } | Self::Trial { .. } => ReportKind::Preview,
+            Self::Preview { .. } => ReportKind::Preview,
             Self::Reconcile { .. } => ReportKind::Reconcile,
             Self::Replay { .. } => ReportKind::Replay,
         }

@@ -16,16 +16,11 @@ use vitrina_shared::{
     jobs::Held,
 };
 
-use super::lost;
+use super::{AGAIN, ANSWERS_WITHIN, lost};
 use crate::{
     environment::Environment,
     error::{BatchError, Verdict},
 };
-
-/// How soon a database that is away is asked again.
-pub(super) const AGAIN: Duration = Duration::from_millis(250);
-/// How long the database may take to write what becomes of a job.
-pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 pub(super) type FailedAttempt<'a> = (ErrorClass, &'a str);
 

@@ -23,7 +23,7 @@ use vitrina_shared::{
     store::server_life::{self, ServerLife},
 };
 
-use super::failure::{AGAIN, ANSWERS_WITHIN};
+use super::{AGAIN, ANSWERS_WITHIN};
 use crate::{
     environment::Environment,
     error::{BatchError, LostSession},

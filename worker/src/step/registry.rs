@@ -15,6 +15,7 @@ use vitrina_shared::{
 
 use super::{
     Block, Outside, Processed, Python, Sequence, Step, StepContext, StepError, hash, http, sequence::PlannedStep,
+    within_block,
 };
 
 /// Makes a step of checked options.
@@ -206,18 +207,6 @@ impl StepRegistry {
         let (_, construct) = found.ok_or_else(|| refused("this worker has no code for it".to_owned()))?;
         construct(&task.options).map_err(refused)
     }
-}
-
-/// The most that steps may make of a block of rows, which has about half a megabyte when it is read.
-const MOST_BLOCK_BYTES: usize = 256 * 1024 * 1024;
-
-/// Whether a block may have so many bytes after a step.
-pub(super) fn within_block(bytes: usize) -> Result<(), StepError> {
-    if bytes <= MOST_BLOCK_BYTES {
-        return Ok(());
-    }
-    let message = format!("makes more than {MOST_BLOCK_BYTES} bytes of one block of rows: let the query return less");
-    Err(StepError::ours(ErrorClass::Fatal, message))
 }
 
 /// Rows between which others have their turn.

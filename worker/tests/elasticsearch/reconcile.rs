@@ -302,7 +302,7 @@ async fn columns_may_have_the_names_that_our_statements_use() {
         let Some(mut films) = Films::new(50).await else { return };
         films.start_worker();
         let pipeline = films.world.pipeline(&films.draft_of(mode, NAMED, 20)).await;
-        let preview = films.world.report(pipeline, &ReportRequest::Preview { rows: 3 }).await;
+        let preview = films.world.report(pipeline, &ReportRequest::preview(3)).await;
         assert_eq!(preview["rows"][0]["fresh"], "a", "{preview}");
         films.succeeds(pipeline).await;
         let (changed, lost) = (films.id(7).await, films.id(8).await);

@@ -224,7 +224,7 @@ async fn a_worker_that_stops_cancels_what_does_not_end_and_others_go_on() {
 async fn a_worker_that_stops_cancels_its_reports() {
     let mut world = gated(100, true, &[]).await;
     let pipeline = world.pipeline(&draft("gated", Mode::Full, GATED, "analytics.item", 10)).await;
-    let preview = world.ask(pipeline, &ReportRequest::Preview { rows: 5 }).await;
+    let preview = world.ask(pipeline, &ReportRequest::preview(5)).await;
     let comparison =
         world.ask(pipeline, &ReportRequest::Reconcile { depth: Depth::Keys, repair: Repair::Nothing }).await;
     is_executed(&world, preview.0).await;
@@ -327,10 +327,10 @@ async fn a_second_preview_of_a_pipeline_waits_and_one_of_another_does_not() {
     let world = gated(100, true, &[]).await;
     let gated = world.pipeline(&draft("gated", Mode::Full, GATED, "analytics.item", 10)).await;
     let other = world.pipeline(&items("other", Mode::Full, 10)).await;
-    let first = world.ask(gated, &ReportRequest::Preview { rows: 5 }).await;
+    let first = world.ask(gated, &ReportRequest::preview(5)).await;
     is_executed(&world, first.0).await;
-    let second = world.ask(gated, &ReportRequest::Preview { rows: 5 }).await;
-    world.report(other, &ReportRequest::Preview { rows: 5 }).await;
+    let second = world.ask(gated, &ReportRequest::preview(5)).await;
+    world.report(other, &ReportRequest::preview(5)).await;
     assert_eq!(active(&world, second.0).await, 0);
     shut(&world, false).await;
     world

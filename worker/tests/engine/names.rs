@@ -123,7 +123,7 @@ async fn goes_through(world: &World, draft: &PipelineDraft) {
     let name = &draft.name;
     world.sql("truncate analytics.names").await;
     let pipeline = world.pipeline(draft).await;
-    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 5 }).await;
+    let preview = world.report(pipeline, &ReportRequest::preview(5)).await;
     assert_eq!(preview["rows"].as_array().unwrap().len(), 5, "{name}: {preview}");
     assert_eq!((&preview["rows"][0]["source"], &preview["rows"][0]["first"]), (&json!(1), &json!("value 1")), "{name}");
     assert_eq!(world.succeeds(pipeline).await.rows_written, 50, "{name}");

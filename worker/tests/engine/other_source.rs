@@ -188,7 +188,7 @@ async fn a_preview_shows_the_first_rows_of_another_source() {
     let (world, listed, _worker) = world().await;
     let id = world.pipeline(&pipeline("listed", Mode::Incremental)).await;
     listed.put(25, "first by its version", 1);
-    let preview = world.report(id, &ReportRequest::Preview { rows: 2 }).await;
+    let preview = world.report(id, &ReportRequest::preview(2)).await;
     assert_eq!(
         preview["rows"],
         json!([{"id": 25, "name": "first by its version", "version": 1}, {"id": 1, "name": "row 1", "version": 101}])
@@ -229,6 +229,6 @@ async fn reports_say_what_another_source_cannot_do() {
     drop(worker);
     listed.pages_only = true;
     let _worker = world.worker_with(&[], |worker| worker.with_source(Arc::new(listed)));
-    let report = world.ask(id, &ReportRequest::Preview { rows: 1 }).await;
+    let report = world.ask(id, &ReportRequest::preview(1)).await;
     refused(world.reported(report).await, "the pipeline's source cannot return rows for a report");
 }

@@ -106,7 +106,7 @@ async fn values_keep_their_types_and_digits_through_python_and_back() {
         assert_eq!(world.text(scale).await.as_deref(), Some(digits), "{step}");
         assert_eq!(world.succeeds(pipeline).await.rows_written, 0, "{step}: nothing changed");
         // Here, as on the way into an index, arrays travel as JSON.
-        let preview = world.report(pipeline, &ReportRequest::Preview { rows: 10 }).await;
+        let preview = world.report(pipeline, &ReportRequest::preview(10)).await;
         let row = preview["rows"].as_array().unwrap().iter().find(|row| row["id"] == 1).unwrap();
         assert_eq!((&row["grid"], &row["texts"][2]), (&json!([[1, 2], [3, 4]]), &json!("b,\"c\\")), "{step}: {row}");
     }
@@ -260,10 +260,10 @@ async fn a_job_goes_to_a_worker_that_has_its_steps_and_no_attempt_is_counted() {
         assert_eq!(world.succeeds(pipeline).await.attempts, 0);
     }
     world.assert_same(ITEMS, "analytics.item").await;
-    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 2 }).await;
+    let preview = world.report(pipeline, &ReportRequest::preview(2)).await;
     assert_eq!(preview["rows"][0]["name"], "item 1", "{preview}");
     let unpure = world.pipeline(&in_python(items("impure", Mode::Full, 20), "not_pure", json!({}))).await;
-    let report = world.ask(unpure, &ReportRequest::Preview { rows: 2 }).await;
+    let report = world.ask(unpure, &ReportRequest::preview(2)).await;
     let error = world.reported(report).await.error.unwrap();
     assert!(error.ends_with("`not_pure` is not pure: run the pipeline instead"), "{error}");
     world.assert_no_litter().await;

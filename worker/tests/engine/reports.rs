@@ -8,7 +8,7 @@ use vitrina_shared::domain::{
 
 use crate::support::{ITEMS, World, draft, eventually, items};
 
-const PREVIEW: ReportRequest = ReportRequest::Preview { rows: 2 };
+const PREVIEW: ReportRequest = ReportRequest::preview(2);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_shows_the_first_rows_as_they_would_be_written_and_writes_nothing() {
@@ -50,9 +50,9 @@ async fn a_step_is_tried_on_rows_of_a_pipelines_query_without_its_plan() {
     let world = World::with_worker().await;
     world.items(1, 3).await;
     let pipeline = world.pipeline(&items("plain", Mode::Incremental, 10)).await;
-    let trial = |body: &str, options| {
-        let step = Box::new(step(2, TaskKind::Rust, body, options));
-        ReportRequest::Trial { rows: 2, step }
+    let trial = |body: &str, options| ReportRequest::Preview {
+        rows: 2,
+        step: Some(Box::new(step(2, TaskKind::Rust, body, options))),
     };
     let shown = world.report(pipeline, &trial("rename", json!({"columns": {"name": "title"}}))).await;
     assert_eq!((&shown["rows"][1]["title"], &shown["rows"][1]["name"]), (&json!("item 2"), &Value::Null));

@@ -13,7 +13,7 @@ async fn a_worker_removes_runs_reports_and_entries_of_the_log_from_long_ago() {
     for _ in 0..3 {
         world.succeeds(pipeline).await;
     }
-    let report = world.ask(pipeline, &ReportRequest::Preview { rows: 1 }).await;
+    let report = world.ask(pipeline, &ReportRequest::preview(1)).await;
     world.reported(report).await;
     world.stop_workers().await;
     // What was written within the last second is read again: then a later run delivers rows, and has the checkpoint.

@@ -282,7 +282,7 @@ async fn pseudonyms_are_made_with_the_key_of_the_workers_environment() {
     let sql = format!("select id, {}, {} from content.person", hmac("name"), hmac("visits::text"));
     world.assert_same(&sql, "analytics.pseudonyms").await;
     // A preview is made by a worker too.
-    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 1 }).await;
+    let preview = world.report(pipeline, &ReportRequest::preview(1)).await;
     assert_eq!(preview["rows"][0]["name"].as_str().map(str::len), Some(64), "{preview}");
 
     let run = world.fails(world.pipeline(&hash("OTHERS")).await).await;
@@ -349,7 +349,7 @@ async fn while_steps_are_at_work_the_sessions_of_a_page_may_rest_as_long_as_its_
     let pipeline = world.pipeline(&trimmed).await;
     assert_eq!(world.succeeds(pipeline).await.rows_written, 20);
     assert_eq!(world.number("select count(*) from analytics.item where name = '10min'").await, 20);
-    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 5 }).await;
+    let preview = world.report(pipeline, &ReportRequest::preview(5)).await;
     assert_eq!(preview["rows"].as_array().unwrap().len(), 5, "{preview}");
     world.stop_workers().await;
 }

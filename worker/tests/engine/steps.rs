@@ -186,7 +186,7 @@ async fn reports_do_not_execute_a_step_that_is_not_pure() {
     world.succeeds(pipeline).await;
     let executed = seen.executions().len();
     for request in [
-        ReportRequest::Preview { rows: 3 },
+        ReportRequest::preview(3),
         ReportRequest::Replay { ids: None },
         reconcile(Depth::Rows, Repair::Nothing),
         reconcile(Depth::Keys, Repair::Differing),
@@ -202,7 +202,7 @@ async fn reports_do_not_execute_a_step_that_is_not_pure() {
 
     let pure = scripted(items("pure", Mode::Incremental, 20), json!({"pure": true, "does": "nothing"}));
     let pure = world.pipeline(&pure).await;
-    let preview = world.report(pure, &ReportRequest::Preview { rows: 3 }).await;
+    let preview = world.report(pure, &ReportRequest::preview(3)).await;
     assert_eq!(preview["rows"][0]["name"], "ITEM 1", "{preview}");
 }
 
@@ -223,7 +223,7 @@ async fn a_row_that_a_step_drops_is_not_in_the_mart_after_a_full_run() {
 
     let error = refusal(&world, pipeline, &reconcile(Depth::Counts, Repair::Nothing)).await;
     assert!(error.starts_with("`scripted` drops rows of the query"), "{error}");
-    let preview = world.report(pipeline, &ReportRequest::Preview { rows: 5 }).await;
+    let preview = world.report(pipeline, &ReportRequest::preview(5)).await;
     assert_eq!(preview["rows"].as_array().unwrap().len(), 4, "{preview}");
 }
 

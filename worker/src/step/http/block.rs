@@ -23,7 +23,7 @@ use super::{
     measured,
     send::{self, Polled, Sending, Sent},
 };
-use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError, registry::within_block};
+use crate::step::{Block, BlockRow, Processed, Rejection, StepContext, StepError, within_block};
 
 /// How long a block waits for answers with its transaction open. Then its batch is given back, and the next attempt finds them.
 const PATIENCE: Duration = Duration::from_secs(5);
