@@ -28,8 +28,7 @@ struct Script {
     /// Whether it says that it called a service for every row, and waited for the limit `tokens`.
     #[serde(default)]
     calls: bool,
-    #[expect(dead_code, reason = "only what a run says of its steps has it")]
-    concurrency: Option<i32>,
+    concurrency: Option<usize>,
     does: Does,
 }
 
@@ -114,6 +113,10 @@ impl Transform for Script {
             });
         });
         changed.join().map_err(|_| "the database was not changed".to_owned())
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        self.concurrency
     }
 
     fn touches(&self) -> Vec<&str> {
