@@ -125,7 +125,7 @@ async fn no_run_begins_while_rows_are_repaired() {
     let report = world.ask(pipeline, &asked).await;
     eventually("a repair that waits for the row", || async {
         let waiting = "select count(*) from pg_stat_activity
-                       where wait_event_type = 'Lock' and application_name like 'vitrina-worker %'";
+                       where wait_event_type = 'Lock' and datname = current_database() and application_name like 'vitrina-worker %'";
         (world.number(waiting).await > 0).then_some(())
     })
     .await;
@@ -136,7 +136,8 @@ async fn no_run_begins_while_rows_are_repaired() {
     });
     eventually("a request that waits for the repair", || async {
         let waiting = "select count(*) from pg_stat_activity
-                       where wait_event_type = 'Lock' and query like '%etl_pipelines%for no key update%'";
+                       where wait_event_type = 'Lock' and datname = current_database()
+                         and query like '%etl_pipelines%for no key update%'";
         (world.number(waiting).await > 0).then_some(())
     })
     .await;
@@ -206,7 +207,7 @@ async fn a_repair_removes_no_more_than_may_be_though_rows_went_after_they_were_c
     let report = world.ask(pipeline, &asked).await;
     eventually("a repair that waits for the pipeline", || async {
         let waiting = "select count(*) from pg_stat_activity
-                       where wait_event_type = 'Lock' and application_name like 'vitrina-worker %'";
+                       where wait_event_type = 'Lock' and datname = current_database() and application_name like 'vitrina-worker %'";
         (world.number(waiting).await > 0).then_some(())
     })
     .await;

@@ -95,7 +95,7 @@ async fn a_replay_whose_worker_dies_before_its_end_has_written_nothing() {
     sqlx::raw_sql("lock table analytics.strict in share mode").execute(&mut *lock).await.unwrap();
     let report = world.ask(pipeline, &ReportRequest::Replay { ids: None }).await;
     let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity
-               where wait_event_type = 'Lock' and application_name like 'vitrina-worker %'";
+               where wait_event_type = 'Lock' and datname = current_database() and application_name like 'vitrina-worker %'";
     eventually("a replay that was cut off", || async { (world.number(cut).await > 0).then_some(()) }).await;
     lock.rollback().await.unwrap();
     let replayed = world.result(report).await;
